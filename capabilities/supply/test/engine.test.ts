@@ -321,22 +321,35 @@ describe('choices', () => {
   })
 
   test('of orphans exclude objects of resources that could not be evaluated', () => {
-    const owned = ['a', 'b', 'removed'].map((name) =>
-      object({}, { name, uid: name, labels: { 'carto.run/resource-name': name } }),
-    )
+    const labelsOf = (name: string, template: string): object => ({
+      name,
+      uid: name,
+      labels: {
+        'carto.run/resource-name': name,
+        'carto.run/template-kind': 'ClusterImageTemplate',
+        'carto.run/cluster-template-name': template,
+      },
+    })
+    const owned = [
+      ...['a', 'b', 'renamed'].map((name) => object({}, labelsOf(name, 'image'))),
+      object({}, labelsOf('removed', 'other')),
+    ]
     const resources = [resource({ name: 'a' }), resource({ name: 'b' })]
+    const template = { kind: 'ClusterImageTemplate', metadata: { name: 'image' }, spec: {} } as never
     const waits = { submitted: verdict('Unknown', 'MissingValueAtPath'), evaluated: false }
-    expect(
+    const orphansOf = (more: object): unknown =>
       orphans(
         owned,
         resources,
-        resources.map((one) => ({ resource: one, ...waits })),
-      ).map(({ metadata }) => metadata.name),
-    ).toEqual(['removed'])
+        resources.map((one) => ({ resource: one, ...waits, ...more })),
+      ).map(({ metadata }) => metadata.name)
+    expect(orphansOf({ template })).toEqual(['removed'])
+    // Without a template, a resource may stamp any object.
+    expect(orphansOf({})).toEqual([])
     const passed = { submitted: verdict('True', 'PassThrough'), evaluated: true }
     expect(
       orphans(owned, resources, [{ resource: resources[0]!, ...passed }]).map(({ metadata }) => metadata.name),
-    ).toEqual(['a', 'removed'])
+    ).toEqual(['a', 'renamed', 'removed'])
   })
 })
 

@@ -7,6 +7,8 @@ import type { Clock, KubeObject } from '@fairlead/kube'
 import { crds, startControllers, supply, validators } from '@fairlead/supply'
 import type { Blueprint, Owner, Template } from '@fairlead/supply'
 import { patience } from '../../../test/support/until.ts'
+import { FaultyTransport } from './faulty-transport.ts'
+import type { Faults } from './faulty-transport.ts'
 import { crd } from '../../../test/support/crd.ts'
 
 const rbac = 'rbac.authorization.k8s.io/v1'
@@ -64,8 +66,9 @@ export class Stage implements AsyncDisposable {
   }
 
   /** Starts the controllers, as after a start of the process. */
-  async startControllers(clock?: Clock): Promise<Manager> {
-    const { transport } = this.server.client({ as: account })
+  async startControllers(clock?: Clock, faults?: Faults): Promise<Manager> {
+    const direct = this.server.client({ as: account }).transport
+    const transport = faults === undefined ? direct : new FaultyTransport(direct, faults)
     const client = new Client({ transport, clock })
     this.#manager = await Manager.start({ client, setup: (manager) => startControllers(manager) })
     return this.#manager

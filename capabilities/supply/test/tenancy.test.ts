@@ -177,4 +177,41 @@ describe('a tenant', () => {
     await stage.settle()
     expect((await stage.things()).map(({ metadata }) => metadata.name).toSorted()).toEqual(['app-source', 'forged'])
   })
+
+  test('gets no outputs from, and loses no runs to, objects of another namespace that name its uid', async () => {
+    const metadata = { generateName: 'run-' }
+    await stage.apply(
+      template('ClusterImageTemplate', 'run', {
+        lifecycle: 'immutable',
+        retentionPolicy: { maxFailedRuns: 1, maxSuccessfulRuns: 1 },
+        imagePath: '.spec.image',
+        template: { ...thing, metadata, spec: { image: 'own' } },
+      }),
+      supplyChain('run', 'run', [{ name: 'run', templateRef: { kind: 'ClusterImageTemplate', name: 'run' } }]),
+      workloadOf('app', 'run', {}, 'team-b'),
+    )
+    const owner = await stage.ready('team-b/app', 'True')
+    const [run] = await stage.things('team-b')
+    const forged = {
+      ...thing,
+      metadata: {
+        namespace: 'team-a',
+        labels: run!.metadata.labels,
+        annotations: { 'carto.run/stamp-number': '999' },
+        ownerReferences: [
+          // A version that is not served keeps the garbage collector from deciding.
+          { apiVersion: 'carto.run/v9', kind: 'Workload', name: 'app', uid: owner.metadata.uid, controller: true },
+        ],
+      },
+      spec: { image: 'forged' },
+    }
+    for (const name of ['one', 'two'])
+      await stage.client.create({ ...forged, metadata: { ...forged.metadata, name } } as never)
+    await stage.client.patch(owner, 'team-b/app', { merge: { spec: { params: [{ name: 'a', value: 1 }] } } })
+    const after = await stage.ready('team-b/app', 'True')
+    await stage.settle()
+    expect(after.status?.resources?.[0]?.outputs?.map(({ preview }) => preview.trim())).toEqual(['own'])
+    expect(await stage.things('team-b')).toHaveLength(1)
+    expect(await stage.things('team-a')).toHaveLength(2)
+  })
 })

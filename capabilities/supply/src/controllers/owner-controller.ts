@@ -2,7 +2,7 @@
 // reports the health of all of them. Start with OwnerController.
 import { kind as kindOf } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
-import { after } from '@fairlead/controller'
+import { KindUnavailable, after } from '@fairlead/controller'
 import type { Controller, EventRecorder, Informer, Manager, ReconcileContext, Result } from '@fairlead/controller'
 import { findCondition, formatKey, formatTime, isTerminating, keyOf } from '@fairlead/kube'
 import type { Condition } from '@fairlead/kube'
@@ -25,7 +25,7 @@ import {
 } from '../engine/blueprints/selection.ts'
 import { firstUnhealthy } from '../engine/conditions/summary.ts'
 import { ownerLabel } from '../engine/templates/stamp.ts'
-import { accountFor, accountProblem } from '../runtime/account.ts'
+import { accountFor, accountProblem, deniedInterval } from '../runtime/account.ts'
 import type { ChainKinds } from '../runtime/chain-kinds.ts'
 import { LiveCluster } from '../runtime/live-cluster.ts'
 import type { LiveClusterDependencies } from '../runtime/live-cluster.ts'
@@ -42,7 +42,8 @@ const nowInterval = '15s'
 interface OwnerReport {
   readonly conditions: readonly Condition[]
   readonly resources: readonly ResourceStatus[]
-  readonly blueprint: Blueprint | undefined
+  /** Undefined when none is chosen. */
+  readonly blueprintName: string | undefined
   readonly unhealthyResource?: string
 }
 
@@ -88,6 +89,12 @@ export class OwnerController {
       ownerExists: (key) => this.controller.informer.get(key) !== undefined,
     })
     this.#cluster = { access: manager.access, kinds: this.#kinds, metrics, recorder: this.#recorder, ytt }
+    // Whether a blueprint selects an owner is known only while all blueprints are: each change of that concerns all.
+    const enqueueAll = (): void => {
+      for (const key of this.controller.informer.objects.keys()) this.controller.loop.add(key, 'low')
+    }
+    const subscription = this.#blueprints.subscribe({ state: enqueueAll }, { replay: false })
+    this.controller.loop.onStopped(() => subscription[Symbol.dispose]())
   }
 
   /** Keys of the owners that a blueprint selects or that it was used for. */
@@ -100,8 +107,20 @@ export class OwnerController {
   }
 
   async #reconcile(context: ReconcileContext<Owner>): Promise<Result> {
+    if (isTerminating(context.object)) return undefined
+    try {
+      const { state, error } = this.#blueprints
+      if (state !== 'Synced') throw new KindUnavailable(this.#chain.blueprint, state, error)
+      return await this.#selectAndRealize(context)
+    } catch (error) {
+      // Unknown is not deleted: nothing is concluded from a cache that is not synced. Its next state requeues the owner.
+      if (!(error instanceof KindUnavailable)) throw error
+      return this.#reportUnknown(context, verdict('Unknown', error.code, error.message))
+    }
+  }
+
+  async #selectAndRealize(context: ReconcileContext<Owner>): Promise<Result> {
     const { object: owner } = context
-    if (isTerminating(owner)) return undefined
     const candidates = this.#blueprints.list()
     const selectors = candidates.map(({ spec }) => selectorOf(spec))
     const matches = bestMatches(owner, selectors).map((index) => candidates[index]!)
@@ -121,7 +140,7 @@ export class OwnerController {
     if (matches > 1) return this.#reportNotReady(context, readiness, undefined)
     await this.#deleteOrphans(context, undefined, [])
     const conditions = withReady([blueprintCondition(ownerKind, readiness)])
-    await this.#report(context, { conditions, resources: [], blueprint: undefined })
+    await this.#report(context, { conditions, resources: [], blueprintName: undefined })
     return undefined
   }
 
@@ -131,7 +150,19 @@ export class OwnerController {
     blueprint: Blueprint | undefined,
   ): Promise<Result> {
     const conditions = withReady([blueprintCondition(this.#chain.ownerKind, readiness)])
-    await this.#report(context, { conditions, resources: this.#notEvaluated(context), blueprint })
+    await this.#report(context, {
+      conditions,
+      resources: this.#notEvaluated(context),
+      blueprintName: blueprint?.metadata.name,
+    })
+    return undefined
+  }
+
+  /** Reports that a kind that decides about the owner cannot be read now; all that is known of it stays. */
+  async #reportUnknown(context: ReconcileContext<Owner>, readiness: Verdict): Promise<Result> {
+    const conditions = withReady([blueprintCondition(this.#chain.ownerKind, readiness)])
+    const { name } = context.object.status?.[this.#chain.reference] ?? {}
+    await this.#report(context, { conditions, resources: this.#notEvaluated(context), blueprintName: name })
     return undefined
   }
 
@@ -144,12 +175,16 @@ export class OwnerController {
     if (problem !== undefined) {
       const submitted: Condition = { type: 'ResourcesSubmitted', ...verdict('False', 'ServiceAccountError', problem) }
       const conditions = withReady([ready, submitted])
-      await this.#report(context, { conditions, resources: this.#notEvaluated(context), blueprint })
+      await this.#report(context, {
+        conditions,
+        resources: this.#notEvaluated(context),
+        blueprintName: blueprint?.metadata.name,
+      })
       return undefined
     }
     const cluster = new LiveCluster(context, account, this.#cluster)
     const realized = await realize({ owner, ownerKind, blueprint }, cluster)
-    await this.#deleteOrphans(context, blueprint, realized)
+    const undeleted = await this.#deleteOrphans(context, blueprint, realized)
     const now = formatTime(context.clock.now())
     const before = new Map(owner.status?.resources?.map((entry) => [entry.name, entry]))
     const resources = realized.map((one) => resourceStatus(one, before.get(one.resource.name), now))
@@ -157,24 +192,28 @@ export class OwnerController {
     await this.#report(context, {
       conditions: realizedConditions(ready, realized, health),
       resources,
-      blueprint,
+      blueprintName: blueprint.metadata.name,
       unhealthyResource: firstUnhealthy(health),
     })
     this.#recordChanges(context, realized, resources, before)
-    const failure = realized.find((one) => one.retry !== undefined)
-    if (failure !== undefined) throw failure.retry
+    const failure = realized.find((one) => one.retry !== undefined)?.retry ?? undeleted
+    if (failure !== undefined) throw failure
+    if (realized.some(({ denied }) => denied === true)) return after(deniedInterval(owner))
     const dependsOnTime = realized.some(
       ({ template }) => template !== undefined && readsNow(ruleOf(template.spec).rule),
     )
     return dependsOnTime ? after(nowInterval) : undefined
   }
 
-  /** Deletes the objects of the owner that no resource stamps any more, with the rights of its account. */
+  /**
+   * Deletes the objects of the owner that no resource stamps any more, with the rights of its account. Returns the first
+   * error.
+   */
   async #deleteOrphans(
     context: ReconcileContext<Owner>,
     blueprint: Blueprint | undefined,
     realized: readonly RealizedResource[],
-  ): Promise<void> {
+  ): Promise<unknown> {
     const { object: owner, read, signal } = context
     // After a restart, the kinds of earlier passes may not be watched yet.
     for (const { stampedRef } of owner.status?.resources ?? []) {
@@ -183,11 +222,13 @@ export class OwnerController {
         await this.#kinds.informer(kindOf(apiVersion, kind), formatKey(keyOf(owner)), signal)
     }
     const orphaned = orphans(this.#kinds.ownedBy(owner), blueprint?.spec.resources ?? [], realized)
-    if (orphaned.length === 0) return
+    if (orphaned.length === 0) return undefined
     const account = accountFor(owner.metadata.namespace ?? '', owner.spec, blueprint?.spec)
-    if ((await accountProblem(account, read)) !== undefined) return
+    if ((await accountProblem(account, read)) !== undefined) return undefined
     const cluster = new LiveCluster(context, account, this.#cluster)
-    for (const object of orphaned) await cluster.delete(object)
+    let failure: unknown
+    for (const object of orphaned) failure ??= await cluster.delete(object)
+    return failure
   }
 
   #notEvaluated({ object, clock }: ReconcileContext<Owner>): ResourceStatus[] {
@@ -195,11 +236,11 @@ export class OwnerController {
   }
 
   async #report({ object, status }: ReconcileContext<Owner>, report: OwnerReport): Promise<void> {
-    const { conditions, resources, blueprint, unhealthyResource } = report
+    const { conditions, resources, blueprintName, unhealthyResource } = report
     const { blueprintKind, reference, ownerKind } = this.#chain
     await status.apply({
       conditions,
-      ...(blueprint !== undefined && { [reference]: { kind: blueprintKind, name: blueprint.metadata.name } }),
+      ...(blueprintName !== undefined && { [reference]: { kind: blueprintKind, name: blueprintName } }),
       ...(resources.length > 0 && { resources }),
       unhealthyResource,
     })

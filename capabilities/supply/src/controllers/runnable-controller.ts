@@ -2,7 +2,8 @@
 // the Runnable, and reports its conditions and outputs. Start with RunnableController.
 import { kind as kindOf } from '@fairlead/client'
 import type { Client, Kind } from '@fairlead/client'
-import type { Controller, EventRecorder, Manager, Reader, ReconcileContext } from '@fairlead/controller'
+import { KindUnavailable, after } from '@fairlead/controller'
+import type { Controller, EventRecorder, Manager, Reader, ReconcileContext, Result } from '@fairlead/controller'
 import { findCondition, formatKey, isForbidden, isTerminating, jsonEqual, keyOf, selectorFrom } from '@fairlead/kube'
 import type { Condition, KubeObject } from '@fairlead/kube'
 import type { Runnable } from '../api.ts'
@@ -11,7 +12,7 @@ import { withReady } from '../engine/owner-conditions.ts'
 import { realizeRunnable } from '../engine/realize-runnable.ts'
 import type { RealizedRunnable } from '../engine/realize-runnable.ts'
 import { StampError, ownerLabel } from '../engine/templates/stamp.ts'
-import { accountFor, accountProblem, impersonate, requeueOnGrant } from '../runtime/account.ts'
+import { accountFor, accountProblem, deniedInterval, impersonate, requeueOnGrant } from '../runtime/account.ts'
 import type { Account } from '../runtime/account.ts'
 import { runTemplateKind, runnableKind } from '../runtime/kinds.ts'
 import { LiveCluster } from '../runtime/live-cluster.ts'
@@ -53,11 +54,22 @@ export class RunnableController {
     this.#cluster = { access: manager.access, kinds: this.#kinds, metrics, recorder: this.#recorder, ytt: undefined }
   }
 
-  async #reconcile(context: Context): Promise<void> {
-    if (isTerminating(context.object)) return
-    const realized = await this.#realize(context)
+  async #reconcile(context: Context): Promise<Result> {
+    if (isTerminating(context.object)) return undefined
+    const realized = await this.#realizeKnown(context)
     await this.#report(context, realized)
     if (realized.retry !== undefined) throw realized.retry
+    return realized.denied === true ? after(deniedInterval(context.object)) : undefined
+  }
+
+  /** Nothing is concluded from a kind that cannot be read; the next change of that requeues the Runnable. */
+  async #realizeKnown(context: Context): Promise<RealizedRunnable> {
+    try {
+      return await this.#realize(context)
+    } catch (error) {
+      if (!(error instanceof KindUnavailable)) throw error
+      return { template: verdict('Unknown', error.code, error.message) }
+    }
   }
 
   async #realize(context: Context): Promise<RealizedRunnable> {

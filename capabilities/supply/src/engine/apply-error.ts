@@ -1,6 +1,15 @@
 // The error of a stamped object that could not be written or listed.
 
 /**
+ * When to retry:
+ * - `backoff`: with backoff.
+ * - `denied`: RBAC refused. A change of RBAC requeues the owner, but it can be missed (the event may arrive before the
+ *   authorizer of another replica of the API server knows it), so it is retried late as well.
+ * - `woken`: when the cause changes (a CRD, the state of an informer), which requeues the owner.
+ */
+export type Retry = 'backoff' | 'denied' | 'woken'
+
+/**
  * An object of an owner could not be written or listed.
  * - `TemplateRejectedByAPIServer`: the API server rejected the stamped object; also the reason of the condition, as in
  *   Cartographer.
@@ -9,19 +18,11 @@
 export class ApplyError extends Error {
   override readonly name = 'ApplyError'
   readonly code: 'TemplateRejectedByAPIServer' | 'FailedToListCreatedObjects'
-  /**
-   * True to retry with backoff; false when the owner is requeued by a change of the cause (RBAC, a CRD, the state of an
-   * informer).
-   */
-  readonly retryable: boolean
+  readonly retry: Retry
 
-  constructor(
-    code: ApplyError['code'],
-    message: string,
-    options: { readonly retryable: boolean; readonly cause?: unknown },
-  ) {
+  constructor(code: ApplyError['code'], message: string, options: { readonly retry: Retry; readonly cause?: unknown }) {
     super(message, { cause: options.cause })
     this.code = code
-    this.retryable = options.retryable
+    this.retry = options.retry
   }
 }

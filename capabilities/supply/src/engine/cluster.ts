@@ -25,8 +25,8 @@ export interface Cluster {
    * the kind cannot be listed.
    */
   ownedObjects(like: KubeObject, labels: Readonly<Record<string, string>>): Promise<readonly KubeObject[]>
-  /** Deletes a run beyond the retention policy. Never throws. */
-  deleteRun(run: KubeObject): Promise<void>
+  /** Deletes a run beyond the retention policy. Returns the error to retry; never throws. */
+  deleteRun(run: KubeObject): Promise<unknown>
   /** Returns the `plural.group` of an object. */
   groupResourceOf(object: KubeObject): Promise<string>
 }

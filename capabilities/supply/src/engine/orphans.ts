@@ -1,15 +1,17 @@
 // Orphans: stamped objects that no resource stamps any more (originals/cartographer.md §2.9). Their labels name a
 // resource that the blueprint does not have or that passes its input through now, or the object has an earlier name or
 // kind, or is a run of an earlier template.
-import { longLabelValue } from '@fairlead/kube'
+import { longLabelValue, parseApiVersion } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
-import type { BlueprintResource } from '../api.ts'
+import type { BlueprintResource, Template } from '../api.ts'
 import type { RealizedResource } from './realized-resource.ts'
 import { stampLabel } from './templates/stamp.ts'
 
 /**
- * Returns the orphans among the objects of an owner. `realized` is empty when nothing could be realized. Objects of a
- * resource that could not be evaluated are no orphans: what it would stamp is unknown.
+ * Returns the orphans among the objects of an owner. `realized` is empty when nothing could be realized. An object that
+ * a resource stamped in this pass is no orphan, whatever its labels in the cache are: the cache lags behind, and labels
+ * can be edited. Objects that a resource may stamp
+ * that could not be evaluated are no orphans either.
  */
 export function orphans(
   owned: readonly KubeObject[],
@@ -18,22 +20,46 @@ export function orphans(
 ): KubeObject[] {
   const declared = new Map(resources.map((resource) => [longLabelValue(resource.name), resource.name]))
   const results = new Map(realized.map((one) => [one.resource.name, one]))
+  const current = realized.flatMap(({ object }) => (object === undefined ? [] : [object]))
   return owned.filter((object) => {
+    if (current.some((one) => isSameObject(one, object))) return false
     const resource = declared.get(object.metadata.labels?.[stampLabel.resource] ?? '')
-    if (resource === undefined) return true
+    // The name of a resource can change while it waits: then its object has the old name and its template.
+    if (resource === undefined) return !realized.some((one) => mayStamp(one, object))
     const result = results.get(resource)
-    return result?.evaluated === true && !isKept(object, result)
+    return result?.evaluated === true && !isRun(object, result)
   })
 }
 
-function isKept(object: KubeObject, { template, object: current }: RealizedResource): boolean {
+/** Compares by uid, or by group, kind and name: an object may have been recreated since it was cached. */
+function isSameObject(left: KubeObject, right: KubeObject): boolean {
+  if (left.metadata.uid === right.metadata.uid) return true
+  return (
+    left.kind === right.kind &&
+    left.metadata.name === right.metadata.name &&
+    parseApiVersion(left.apiVersion).group === parseApiVersion(right.apiVersion).group
+  )
+}
+
+/** Reports whether a resource that was not evaluated in this pass may stamp the object. */
+function mayStamp({ evaluated, template }: RealizedResource, object: KubeObject): boolean {
+  return !evaluated && (template === undefined || isOfTemplate(object, template))
+}
+
+/** Reports whether the object is a run of the resource, which its retention policy keeps or prunes. */
+function isRun(object: KubeObject, { template, object: current }: RealizedResource): boolean {
   // A pass-through stamps nothing.
   if (template === undefined || current === undefined) return false
-  if (object.metadata.uid === current.metadata.uid) return true
-  const labels = object.metadata.labels ?? {}
   return (
     (template.spec.lifecycle ?? 'mutable') !== 'mutable' &&
-    labels[stampLabel.lifecycle] !== 'mutable' &&
+    object.metadata.labels?.[stampLabel.lifecycle] !== 'mutable' &&
+    isOfTemplate(object, template)
+  )
+}
+
+function isOfTemplate({ metadata }: KubeObject, template: Template): boolean {
+  const labels = metadata.labels ?? {}
+  return (
     labels[stampLabel.templateKind] === template.kind &&
     labels[stampLabel.templateName] === longLabelValue(template.metadata.name ?? '')
   )

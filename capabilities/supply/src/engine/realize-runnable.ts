@@ -35,6 +35,8 @@ export interface RealizedRunnable {
   readonly provider?: string
   /** The error to retry with backoff. */
   readonly retry?: unknown
+  /** True when RBAC refused: to be retried late, in case the grant is missed. */
+  readonly denied?: boolean
 }
 
 /** Realizes a Runnable. Errors of its template and its runs are part of the result. */
@@ -44,10 +46,14 @@ export async function realizeRunnable(chain: RunnableChain, cluster: Cluster): P
   } catch (error) {
     if (error instanceof StampError)
       return { template: verdict('False', 'TemplateStampFailure', `could not stamp template: ${error.message}`) }
-    if (!(error instanceof ApplyError)) throw error
+    if (!(error instanceof ApplyError)) {
+      const message = error instanceof Error ? error.message : String(error)
+      return { template: verdict('Unknown', 'StampedObjectRejectedByAPIServer', message), retry: error }
+    }
     const isRejection = error.code === 'TemplateRejectedByAPIServer'
     const failure = verdict('False', isRejection ? 'StampedObjectRejectedByAPIServer' : error.code, error.message)
-    return { template: failure, retry: error.retryable ? (error.cause ?? error) : undefined }
+    if (error.retry === 'denied') return { template: failure, denied: true }
+    return { template: failure, retry: error.retry === 'backoff' ? (error.cause ?? error) : undefined }
   }
 }
 
@@ -65,19 +71,20 @@ async function realizeRuns(
     selected: object === undefined ? null : ownerContext(object),
   }
   const desired = withDigest(stamped(renderTemplate(template.spec, context), runnable, labels))
-  const { current, runs } = await reconcileRuns(cluster, desired, {
+  const { current, runs, undeleted } = await reconcileRuns(cluster, desired, {
     labels: { [stampLabel.runnable]: longLabelValue(runnable.metadata.name ?? '') },
     retention: runnable.spec.retentionPolicy,
     healthOf: succeeded,
   })
   const run = succeeded(current)
   const newest = newestHealthyRun(runs)?.object
-  if (newest === undefined) return { template: verdict('True', 'Ready'), run }
+  if (newest === undefined) return { template: verdict('True', 'Ready'), run, retry: undeleted }
   const read = readOutputs(newest, Object.entries(template.spec.outputs ?? {}))
   const provider = `${await cluster.groupResourceOf(newest)}/${newest.metadata.name}`
-  if ('outputs' in read) return { template: verdict('True', 'Ready'), run, outputs: read.outputs, provider }
+  if ('outputs' in read)
+    return { template: verdict('True', 'Ready'), run, outputs: read.outputs, provider, retry: undeleted }
   const message = `waiting to read value [${read.missing.path}] from object [${provider}]`
-  return { template: verdict('False', 'OutputPathNotSatisfied', message), run }
+  return { template: verdict('False', 'OutputPathNotSatisfied', message), run, retry: undeleted }
 }
 
 function succeeded(object: KubeObject): Verdict {

@@ -44,7 +44,7 @@ interface TemplateStep extends Step {
 
 /**
  * Realizes every resource of the blueprint; the result is in the order of the blueprint. Errors of one resource are
- * part of its result; throws only what concerns the whole pass, such as a lost connection.
+ * part of its result, with the error to retry; throws what concerns the whole pass: templates that cannot be read.
  */
 export async function realize(chain: Chain, cluster: Cluster): Promise<RealizedResource[]> {
   const { resources } = chain.blueprint.spec
@@ -127,14 +127,24 @@ async function realizeTemplate(step: TemplateStep): Promise<RealizedResource> {
         template,
         verdict('False', 'TemplateStampFailure', `unable to stamp object ${where}: ${error.message}`),
       )
-    if (!(error instanceof ApplyError)) throw error
+    // Errors of the server are about this resource alone: the others go on, and the status says so.
+    if (!(error instanceof ApplyError))
+      return {
+        ...failed(
+          step,
+          template,
+          verdict('Unknown', 'TemplateRejectedByAPIServer', `unable to apply object ${where}: ${messageOf(error)}`),
+        ),
+        retry: error,
+      }
     const operation = error.code === 'TemplateRejectedByAPIServer' ? 'apply object' : 'list objects'
     const failure = failed(
       step,
       template,
       verdict('False', error.code, `unable to ${operation} ${where}: ${error.message}`),
     )
-    return error.retryable ? { ...failure, retry: error.cause ?? error } : failure
+    if (error.retry === 'denied') return { ...failure, denied: true }
+    return error.retry === 'backoff' ? { ...failure, retry: error.cause ?? error } : failure
   }
 
   async function stampedObject({ inputs }: TemplateStep, all: Record<string, string>): Promise<KubeObject> {
@@ -174,7 +184,7 @@ async function realizeRun(
 ): Promise<RealizedResource> {
   const { resource, template, cluster } = step
   const identity = [stampLabel.resource, stampLabel.templateKind, stampLabel.templateName]
-  const { current, runs } = await reconcileRuns(cluster, withDigest(desired), {
+  const { current, runs, undeleted } = await reconcileRuns(cluster, withDigest(desired), {
     labels: Object.fromEntries(identity.map((label) => [label, longLabelValue(labels[label]!)])),
     retention: template.spec.retentionPolicy,
     healthOf: (object) => runHealth(step, object),
@@ -184,7 +194,7 @@ async function realizeRun(
   const read = provider === undefined ? undefined : outputsOfRun(step, provider.object)
   const outputs = read !== undefined && 'outputs' in read ? read.outputs : undefined
   const healthy = await health(step, current, Object.keys(outputs ?? {}))
-  const base = { resource, template, object: current, objectResource, healthy, evaluated: true }
+  const base = { resource, template, object: current, objectResource, healthy, evaluated: true, retry: undeleted }
   if (template.kind === 'ClusterTemplate')
     return { ...base, outputs: {}, submitted: verdict('True', 'ResourceSubmissionComplete') }
   if (outputs !== undefined) return { ...base, outputs, submitted: verdict('True', 'ResourceSubmissionComplete') }
@@ -257,4 +267,8 @@ function missingValue(path: string, healthy: Verdict, name: string, { metadata }
     False: `cannot read value [${path}] from unhealthy object [${name}] ${where}, examine object, particularly whether it is receiving proper inputs`,
   }
   return verdict('Unknown', 'MissingValueAtPath', messages[healthy.status])
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

@@ -28,6 +28,8 @@ export interface RealizedResource {
   readonly evaluated: boolean
   /** The error to retry with backoff. */
   readonly retry?: unknown
+  /** True when RBAC refused: to be retried late, in case the grant is missed. */
+  readonly denied?: boolean
 }
 
 /** Returns the entry of a resource in `status.resources`. `now` is an RFC 3339 time. */

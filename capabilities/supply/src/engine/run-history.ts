@@ -20,6 +20,8 @@ export interface RunHistory {
   readonly current: KubeObject
   /** All runs, `current` among them, in no particular order. */
   readonly runs: readonly ObservedRun[]
+  /** The error of a run that could not be deleted, to retry. */
+  readonly undeleted?: unknown
 }
 
 /**
@@ -52,8 +54,10 @@ export async function reconcileRuns(
       }
     }),
   )
-  for (const { object } of runsToPrune(runs, retention)) if (!isSame(object, current)) await cluster.deleteRun(object)
-  return { current, runs }
+  let undeleted: unknown
+  for (const { object } of runsToPrune(runs, retention))
+    if (!isSame(object, current)) undeleted ??= await cluster.deleteRun(object)
+  return { current, runs, undeleted }
 }
 
 function isSame(left: KubeObject, right: KubeObject): boolean {

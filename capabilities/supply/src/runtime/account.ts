@@ -4,6 +4,7 @@ import { ServiceAccount, isClientError } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { KindUnavailable, serviceAccountSubject } from '@fairlead/controller'
 import type { Reader } from '@fairlead/controller'
+import type { KubeObject } from '@fairlead/kube'
 import type { BlueprintSpec, OwnerSpec } from '../api.ts'
 import { clusterRoleKinds, roleKinds } from './kinds.ts'
 
@@ -49,4 +50,16 @@ export async function requeueOnGrant({ namespace }: Account, read: Reader): Prom
   } catch (error) {
     if (!(error instanceof KindUnavailable) && !isClientError(error)) throw error
   }
+}
+
+/** Shortest interval between two attempts after a refusal by RBAC, in milliseconds. */
+const deniedRetry = 120_000
+
+/**
+ * Returns the interval between two attempts after a refusal by RBAC, in milliseconds; a grant that the controller sees
+ * ends it. It depends on the uid, so that the attempts of many owners spread.
+ */
+export function deniedInterval({ metadata }: KubeObject): number {
+  const share = Number.parseInt((metadata.uid ?? '').slice(0, 4), 16) / 0xffff
+  return deniedRetry * (1 + (Number.isNaN(share) ? 0 : share) / 2)
 }

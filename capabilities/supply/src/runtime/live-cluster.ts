@@ -107,7 +107,7 @@ export class LiveCluster implements Cluster {
     return owned.filter(({ metadata }) => selector.matches(metadata.labels ?? {}))
   }
 
-  deleteRun(run: KubeObject): Promise<void> {
+  deleteRun(run: KubeObject): Promise<unknown> {
     return this.delete(run)
   }
 
@@ -116,22 +116,30 @@ export class LiveCluster implements Cluster {
     return group === '' ? plural : `${plural}.${group}`
   }
 
-  /** Deletes an object of the owner with the rights of the account. A failure is logged; the next pass retries. */
-  async delete(object: KubeObject): Promise<void> {
-    if (isTerminating(object)) return
-    const { uid } = object.metadata
+  /**
+   * Deletes an object of the owner with the rights of the account, if it still is as in the cache. Returns the error to
+   * retry.
+   */
+  async delete(object: KubeObject): Promise<unknown> {
+    if (isTerminating(object)) return undefined
+    const { uid, resourceVersion } = object.metadata
     try {
       const name = `${await this.groupResourceOf(object)}/${object.metadata.name}`
-      await this.#client.delete(kindOfObject(object), keyOf(object), {
+      // Without an observer the deletion requeues the owner: it may want an object of that name by then.
+      await this.#client.with({ observer: undefined }).delete(kindOfObject(object), keyOf(object), {
         propagation: 'Background',
-        preconditions: { uid },
+        preconditions: { uid, resourceVersion },
       })
       this.#dependencies.metrics.countWrite('delete')
       this.#events.normal('StampedObjectRemoved', `Deleted object [${name}]`, { action: 'Delete' })
+      return undefined
     } catch (error) {
-      if (isNotFound(error) || isConflict(error)) return
-      const { log } = this.#context
-      log.warn('Could not delete a stamped object', { kind: object.kind, key: formatKey(keyOf(object)), error })
+      if (isNotFound(error)) return undefined
+      if (!isConflict(error)) {
+        const { log } = this.#context
+        log.warn('Could not delete a stamped object', { kind: object.kind, key: formatKey(keyOf(object)), error })
+      }
+      return error
     }
   }
 
@@ -180,18 +188,20 @@ export class LiveCluster implements Cluster {
         throw new ApplyError(
           'TemplateRejectedByAPIServer',
           `the server serves no ${kind.kind} in ${kind.apiVersion}; install its CustomResourceDefinition or check the spelling`,
-          { retryable: false },
+          { retry: 'woken' },
         )
       case 'Forbidden':
         throw new ApplyError(
           'FailedToListCreatedObjects',
           `the controller cannot list and watch ${kind.kind} in ${kind.apiVersion}: ${messageOf(informer.error)}; a ClusterRole labelled rbac.fairlead.dev/aggregate-to-supply: "true" grants it`,
-          { retryable: false },
+          { retry: 'woken' },
         )
       case 'Syncing':
-        throw new ApplyError('FailedToListCreatedObjects', `${kind.kind} in ${kind.apiVersion} is still being listed`, {
-          retryable: false,
-        })
+        throw new ApplyError(
+          'FailedToListCreatedObjects',
+          `${kind.kind} in ${kind.apiVersion} is still being listed${informer.error === undefined ? '' : `: ${messageOf(informer.error)}`}`,
+          { retry: 'woken' },
+        )
       case 'Synced':
     }
     const resource = await client.discovery.resource(kind)
@@ -199,7 +209,7 @@ export class LiveCluster implements Cluster {
       throw new ApplyError(
         'TemplateRejectedByAPIServer',
         `${kind.kind} in ${kind.apiVersion} is cluster-scoped, so it cannot be owned by a ${this.#owner.kind}`,
-        { retryable: false },
+        { retry: 'woken' },
       )
     await this.#reviewAccess(resource)
     return informer
@@ -220,7 +230,7 @@ export class LiveCluster implements Cluster {
     throw new ApplyError(
       'TemplateRejectedByAPIServer',
       `${plural}${group === '' ? '' : `.${group}`} is forbidden: User "${subject.user}" cannot get resource "${plural}" in API group "${group}" in the namespace "${namespace}"`,
-      { retryable: false },
+      { retry: 'denied' },
     )
   }
 
@@ -238,13 +248,14 @@ export class LiveCluster implements Cluster {
       const code = 'TemplateRejectedByAPIServer'
       if (isForbidden(error)) {
         await requeueOnGrant(this.#account, this.#context.read)
-        throw new ApplyError(code, messageOf(error), { retryable: false, cause: error })
+        // Admission refuses with the same code and reason; no event announces that it will accept.
+        throw new ApplyError(code, messageOf(error), { retry: isDenied(error) ? 'denied' : 'backoff', cause: error })
       }
       const isRejection =
         error instanceof CollisionError ||
         isClientError(error, 'UnknownKind') ||
         (error instanceof StatusError && error.code < 500 && !isTransient(error))
-      if (isRejection) throw new ApplyError(code, messageOf(error), { retryable: true, cause: error })
+      if (isRejection) throw new ApplyError(code, messageOf(error), { retry: 'backoff', cause: error })
       throw error
     }
   }
@@ -253,6 +264,11 @@ export class LiveCluster implements Cluster {
 /** Conflicts and throttling pass with the next attempt; a name that is taken does not. */
 function isTransient(error: StatusError): boolean {
   return error.code === 429 || (isConflict(error) && !isAlreadyExists(error))
+}
+
+/** Reports whether the authorizer refused: the message of its refusals names the user. */
+function isDenied(error: unknown): boolean {
+  return / is forbidden: User "[^"]*" cannot /.test(messageOf(error))
 }
 
 function isSameRun(run: KubeObject, desired: KubeObject): boolean {

@@ -6,7 +6,7 @@ import type { Kind } from '@fairlead/client'
 import { ownerKeys } from '@fairlead/controller'
 import type { Informer, WorkLoop } from '@fairlead/controller'
 import { controllerOf, formatKey, keyOf } from '@fairlead/kube'
-import type { KubeObject } from '@fairlead/kube'
+import type { Clock, KubeObject } from '@fairlead/kube'
 
 interface WatchedKind extends Disposable {
   readonly informer: Informer
@@ -14,7 +14,15 @@ interface WatchedKind extends Disposable {
   readonly users: Set<string>
   /** Keys of the owners to requeue when the state of the informer changes. */
   readonly waiting: Set<string>
+  /** Resolves when the first list is complete or has failed, at the latest after {@link listPatience}. */
+  readonly firstList: Promise<void>
 }
+
+/**
+ * Time that passes wait for the first list of a kind, counted once per kind. Milliseconds. A list that fails or hangs
+ * longer is reported, so that the workers go on with other owners.
+ */
+const listPatience = 500
 
 /** The informers of all kinds that one controller stamps. */
 export class StampedKinds {
@@ -63,15 +71,16 @@ export class StampedKinds {
   }
 
   /**
-   * Returns the informer of a kind, synced or failed. Unless it is synced, the next change of its state requeues
-   * `owner`.
+   * Returns the informer of a kind, in any state; only a kind that is new is waited for, and not for long. Unless it is
+   * synced, the next change of its state requeues `owner`.
    */
   async informer(kind: Kind, owner: string, signal: AbortSignal): Promise<Informer> {
     const watched = this.#watch(kind)
     const { informer, users, waiting } = watched
     users.add(owner)
     this.#used.get(owner)?.add(watched)
-    if (informer.state === 'Syncing') await informer.waitForState(signal)
+    if (informer.state === 'Syncing') await watched.firstList
+    signal.throwIfAborted()
     if (informer.state !== 'Synced') waiting.add(owner)
     return informer
   }
@@ -91,7 +100,7 @@ export class StampedKinds {
       labelSelector: this.#label,
     })
     const { informer } = watch
-    informer.addIndex(byController, controllerUid)
+    informer.addIndex(byController, controllerIds)
     const waiting = new Set<string>()
     const subscription = informer.subscribe(
       {
@@ -102,12 +111,15 @@ export class StampedKinds {
       },
       { replay: false },
     )
+    const stop = new AbortController()
     const dispose = (): void => {
+      stop.abort()
       this.#watched.delete(id)
       subscription[Symbol.dispose]()
       watch[Symbol.dispose]()
     }
-    const watched: WatchedKind = { informer, users: new Set(), waiting, [Symbol.dispose]: dispose }
+    const firstList = listed(informer, this.#loop.client.clock, stop.signal)
+    const watched: WatchedKind = { informer, users: new Set(), waiting, firstList, [Symbol.dispose]: dispose }
     this.#watched.set(id, watched)
     return watched
   }
@@ -118,14 +130,29 @@ export class StampedKinds {
   }
 }
 
-/** Returns the objects in the cache of one kind that an owner controls. */
-export function controlledObjects(informer: Informer, owner: KubeObject): readonly KubeObject[] {
-  return informer.byIndex(byController, owner.metadata.uid ?? '')
+/**
+ * Returns the objects in the cache of one kind that an owner controls. They are in its namespace: a forged owner
+ * reference in another namespace has no effect.
+ */
+export function controlledObjects(informer: Informer, { metadata }: KubeObject): readonly KubeObject[] {
+  return informer.byIndex(byController, controllerId(metadata.namespace, metadata.uid))
 }
 
 const byController = 'controller'
 
-function controllerUid(object: KubeObject): readonly string[] {
+function controllerIds(object: KubeObject): readonly string[] {
   const controller = controllerOf(object)
-  return controller === undefined ? [] : [controller.uid]
+  return controller === undefined ? [] : [controllerId(object.metadata.namespace, controller.uid)]
+}
+
+function controllerId(namespace: string = '', uid: string = ''): string {
+  return `${namespace}/${uid}`
+}
+
+async function listed(informer: Informer, clock: Clock, stop: AbortSignal): Promise<void> {
+  const ended = new AbortController()
+  const end = (): void => ended.abort()
+  using _timer = clock.timer(listPatience, end)
+  stop.addEventListener('abort', end, { once: true })
+  await informer.waitForState(ended.signal).catch(() => undefined)
 }

@@ -199,6 +199,10 @@ export interface OwnerStatus {
   readonly conditions?: readonly Condition[]
   readonly supplyChainRef?: StatusReference
   readonly deliveryRef?: StatusReference
+  /** The account that the objects were stamped with. */
+  readonly serviceAccountRef?: { readonly namespace: string; readonly name: string }
+  /** RFC 3339 time at which the objects of an owner without a blueprint are deleted. */
+  readonly removalTime?: string
   readonly unhealthyResource?: string
   readonly resources?: readonly ResourceStatus[]
 }

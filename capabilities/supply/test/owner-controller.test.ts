@@ -171,17 +171,87 @@ describe('orphans', () => {
     await stage.client.get(thing, 'team-a/renamed')
   })
 
-  test('are deleted when the blueprint is deleted', async () => {
-    await stage.client.delete(chain, 'chain')
-    await stage.client.waitForDeletion(thing, 'team-a/app-image')
-    await stage.client.waitForDeletion(thing, 'team-a/app-source')
-    const owner = await stage.ready('team-a/app', 'False')
-    expect(conditionsOf(owner)['Ready']).toEqual([
-      'False',
-      'SupplyChainNotFound',
-      'no supply chain found where full selector is satisfied by labels: map[type:web]',
-    ])
-    expect(owner.status?.resources).toBeUndefined()
+  describe('of a deleted blueprint that named the account', () => {
+    const ref = { name: 'builder', namespace: 'team-a' }
+    const web = { ...chain, spec: { ...chain.spec, serviceAccountRef: ref } }
+    let clock: FakeClock
+
+    beforeEach(async () => {
+      await stage.stopControllers()
+      clock = new FakeClock()
+      await stage.apply(web)
+      await stage.client.patch(workload, 'team-a/app', { merge: { spec: { serviceAccountName: null } } })
+      await stage.startControllers(clock)
+      await stage.owner('team-a/app', ({ status }) => status?.serviceAccountRef?.name === 'builder')
+      await stage.client.delete(chain, 'chain')
+      await stage.owner('team-a/app', ({ status }) => status?.removalTime !== undefined)
+      await stage.settle()
+    })
+
+    test('are deleted by that account after ten minutes, even after a restart', async () => {
+      const owner = await stage.ready('team-a/app', 'False')
+      expect(conditionsOf(owner)['Ready']).toEqual([
+        'False',
+        'SupplyChainNotFound',
+        'no supply chain found where full selector is satisfied by labels: map[type:web]',
+      ])
+      await clock.advance(590_000)
+      await stage.settle()
+      expect(await stage.things()).toHaveLength(2)
+      await stage.stopControllers()
+      await stage.startControllers(clock)
+      await stage.settle()
+      await clock.advance(20_000)
+      await stage.client.waitForDeletion(thing, 'team-a/app-image')
+      await stage.client.waitForDeletion(thing, 'team-a/app-source')
+      const { status } = await stage.owner('team-a/app', (one) => one.status?.resources === undefined)
+      expect([status?.removalTime, status?.serviceAccountRef]).toEqual([undefined, undefined])
+    })
+
+    test('are kept when a blueprint selects the owner again in time', async () => {
+      await stage.apply(web)
+      await stage.owner('team-a/app', ({ status }) => status?.removalTime === undefined)
+      await clock.advance(1_200_000)
+      await stage.settle()
+      expect(await stage.things()).toHaveLength(2)
+    })
+
+    test('are kept by the deletion policy Orphan of the owner', async () => {
+      const annotations = { 'carto.run/deletion-policy': 'Orphan' }
+      await stage.client.patch(workload, 'team-a/app', { merge: { metadata: { annotations } } })
+      await stage.settle()
+      await clock.advance(1_200_000)
+      await stage.settle()
+      expect(await stage.things()).toHaveLength(2)
+      const { status } = await stage.owner('team-a/app', (one) => one.status?.removalTime === undefined)
+      expect(status?.resources).toHaveLength(2)
+    })
+
+    test('stay in status, with a warning, while the account may not delete them', async () => {
+      const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role' }
+      const rules = [{ apiGroups: ['test.run', ''], resources: ['*'], verbs: ['get', 'list', 'create', 'patch'] }]
+      await stage.client.patch(role, 'team-a/builder', { merge: { rules: rules as never } })
+      await clock.advance(610_000)
+      await stage.settle()
+      const { status } = await stage.owner('team-a/app', () => true)
+      expect(status?.resources?.map(({ stampedRef }) => stampedRef?.name)).toEqual(['app-image', 'app-source'])
+      const events = await stage.client.list({ apiVersion: 'events.k8s.io/v1', kind: 'Event' }, { namespace: 'team-a' })
+      const warnings = events.items.filter((event) => (event as never as { type: string }).type === 'Warning')
+      expect(warnings.map((event) => (event as never as { reason: string }).reason).toSorted()).toEqual([
+        'Forbidden',
+        'StampedObjectsWillBeRemoved',
+      ])
+    })
+  })
+
+  test('are kept by their deletion policy Orphan', async () => {
+    const annotations = { 'carto.run/deletion-policy': 'Orphan' }
+    await stage.client.patch(thing, 'team-a/app-image', { merge: { metadata: { annotations } } })
+    await stage.settle()
+    await stage.apply({ ...chain, spec: { ...chain.spec, resources: chain.spec.resources.slice(1) } })
+    await stage.owner('team-a/app', ({ status }) => status?.resources?.length === 1)
+    await stage.settle()
+    expect((await stage.things()).map(({ metadata }) => metadata.name).toSorted()).toEqual(['app-image', 'app-source'])
   })
 
   test('are none when a template is missing or a second blueprint matches', async () => {

@@ -1,6 +1,5 @@
 // The controller of Workloads or Deliverables: selects the blueprint, realizes its resources, deletes orphans, and
 // reports the health of all of them. Start with OwnerController.
-import { kind as kindOf } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
 import { KindUnavailable, after } from '@fairlead/controller'
 import type { Controller, EventRecorder, Informer, Manager, ReconcileContext, Result } from '@fairlead/controller'
@@ -11,7 +10,7 @@ import { verdict } from '../engine/conditions/condition.ts'
 import type { Verdict } from '../engine/conditions/condition.ts'
 import { ruleOf } from '../engine/health/health.ts'
 import { readsNow } from '../engine/health/health-expression.ts'
-import { orphans } from '../engine/orphans.ts'
+import { isKept } from '../engine/orphans.ts'
 import { blueprintCondition, realizedConditions, withReady } from '../engine/owner-conditions.ts'
 import { realize } from '../engine/realize.ts'
 import { hasNewOutput, notEvaluated, resourceStatus } from '../engine/realized-resource.ts'
@@ -26,7 +25,9 @@ import {
 import { firstUnhealthy } from '../engine/conditions/summary.ts'
 import { ownerLabel } from '../engine/templates/stamp.ts'
 import { accountFor, accountProblem, deniedInterval } from '../runtime/account.ts'
+import type { Account } from '../runtime/account.ts'
 import type { ChainKinds } from '../runtime/chain-kinds.ts'
+import { OrphanRemoval, removalGrace } from './orphan-removal.ts'
 import { LiveCluster } from '../runtime/live-cluster.ts'
 import type { LiveClusterDependencies } from '../runtime/live-cluster.ts'
 import type { SupplyMetrics } from '../runtime/metrics.ts'
@@ -44,6 +45,10 @@ interface OwnerReport {
   readonly resources: readonly ResourceStatus[]
   /** Undefined when none is chosen. */
   readonly blueprintName: string | undefined
+  /** The account that the objects were stamped with in this pass. */
+  readonly account?: Account
+  /** RFC 3339 time at which the objects are deleted. */
+  readonly removalTime?: string | undefined
   readonly unhealthyResource?: string
 }
 
@@ -113,7 +118,7 @@ export class OwnerController {
       if (state !== 'Synced') throw new KindUnavailable(this.#chain.blueprint, state, error)
       return await this.#selectAndRealize(context)
     } catch (error) {
-      // Unknown is not deleted: nothing is concluded from a cache that is not synced. Its next state requeues the owner.
+      // Unknown is not deleted: nothing is concluded from a cache that is not synced. Its next state requeues.
       if (!(error instanceof KindUnavailable)) throw error
       return this.#reportUnknown(context, verdict('Unknown', error.code, error.message))
     }
@@ -131,16 +136,46 @@ export class OwnerController {
     return this.#realize(context, blueprint)
   }
 
-  /** Without a blueprint all objects of the owner are orphans; with several, which of them are is unknown. */
+  /**
+   * Without a blueprint all objects of the owner are orphans, which are deleted after a grace period: a typo in a
+   * selector, or a blueprint that is applied again, must not cost what runs. With several blueprints, it is unknown
+   * which objects are orphans.
+   */
   async #reportNoBlueprint(context: ReconcileContext<Owner>, matches: number): Promise<Result> {
     const { object: owner } = context
     const { ownerKind } = this.#chain
     const reason = selectionReason(ownerKind, owner, matches) ?? ''
     const readiness = verdict('False', reason, selectionMessage(ownerKind, owner, matches))
     if (matches > 1) return this.#reportNotReady(context, readiness, undefined)
-    await this.#deleteOrphans(context, undefined, [])
     const conditions = withReady([blueprintCondition(ownerKind, readiness)])
-    await this.#report(context, { conditions, resources: [], blueprintName: undefined })
+    const removal = new OrphanRemoval(context, this.#cluster)
+    const resources = this.#notEvaluated(context)
+    if (isKept(owner) || !(await removal.hasObjects())) {
+      await this.#report(context, { conditions, resources: isKept(owner) ? resources : [], blueprintName: undefined })
+      return undefined
+    }
+    const now = context.clock.now()
+    const removalTime = owner.status?.removalTime ?? formatTime(now + removalGrace)
+    if (now < Date.parse(removalTime)) {
+      await this.#report(context, { conditions, resources, blueprintName: undefined, removalTime })
+      if (owner.status?.removalTime === undefined)
+        this.#recorder
+          .about(owner)
+          .warning(
+            'StampedObjectsWillBeRemoved',
+            `${readiness.message}; its objects will be deleted at ${removalTime} unless one selects it again`,
+          )
+      return after(new Date(removalTime))
+    }
+    const { left, failure } = await removal.withoutBlueprint()
+    const names = new Set(left.map(({ name }) => name))
+    await this.#report(context, {
+      conditions,
+      resources: resources.filter(({ name }) => names.has(name)),
+      blueprintName: undefined,
+      removalTime: left.length > 0 ? removalTime : undefined,
+    })
+    if (failure !== undefined) throw failure
     return undefined
   }
 
@@ -161,8 +196,13 @@ export class OwnerController {
   /** Reports that a kind that decides about the owner cannot be read now; all that is known of it stays. */
   async #reportUnknown(context: ReconcileContext<Owner>, readiness: Verdict): Promise<Result> {
     const conditions = withReady([blueprintCondition(this.#chain.ownerKind, readiness)])
-    const { name } = context.object.status?.[this.#chain.reference] ?? {}
-    await this.#report(context, { conditions, resources: this.#notEvaluated(context), blueprintName: name })
+    const { status } = context.object
+    await this.#report(context, {
+      conditions,
+      resources: this.#notEvaluated(context),
+      blueprintName: status?.[this.#chain.reference]?.name,
+      removalTime: status?.removalTime,
+    })
     return undefined
   }
 
@@ -184,15 +224,16 @@ export class OwnerController {
     }
     const cluster = new LiveCluster(context, account, this.#cluster)
     const realized = await realize({ owner, ownerKind, blueprint }, cluster)
-    const undeleted = await this.#deleteOrphans(context, blueprint, realized)
+    const { left, failure: undeleted } = await new OrphanRemoval(context, this.#cluster).afterPass(blueprint, realized)
     const now = formatTime(context.clock.now())
     const before = new Map(owner.status?.resources?.map((entry) => [entry.name, entry]))
     const resources = realized.map((one) => resourceStatus(one, before.get(one.resource.name), now))
     const health = resources.map(({ name, conditions }) => ({ name, healthy: findCondition(conditions, 'Healthy') }))
     await this.#report(context, {
       conditions: realizedConditions(ready, realized, health),
-      resources,
+      resources: [...resources, ...notEvaluated(left, now)],
       blueprintName: blueprint.metadata.name,
+      account,
       unhealthyResource: firstUnhealthy(health),
     })
     this.#recordChanges(context, realized, resources, before)
@@ -205,43 +246,22 @@ export class OwnerController {
     return dependsOnTime ? after(nowInterval) : undefined
   }
 
-  /**
-   * Deletes the objects of the owner that no resource stamps any more, with the rights of its account. Returns the first
-   * error.
-   */
-  async #deleteOrphans(
-    context: ReconcileContext<Owner>,
-    blueprint: Blueprint | undefined,
-    realized: readonly RealizedResource[],
-  ): Promise<unknown> {
-    const { object: owner, read, signal } = context
-    // After a restart, the kinds of earlier passes may not be watched yet.
-    for (const { stampedRef } of owner.status?.resources ?? []) {
-      const { apiVersion, kind } = stampedRef ?? {}
-      if (apiVersion !== undefined && kind !== undefined)
-        await this.#kinds.informer(kindOf(apiVersion, kind), formatKey(keyOf(owner)), signal)
-    }
-    const orphaned = orphans(this.#kinds.ownedBy(owner), blueprint?.spec.resources ?? [], realized)
-    if (orphaned.length === 0) return undefined
-    const account = accountFor(owner.metadata.namespace ?? '', owner.spec, blueprint?.spec)
-    if ((await accountProblem(account, read)) !== undefined) return undefined
-    const cluster = new LiveCluster(context, account, this.#cluster)
-    let failure: unknown
-    for (const object of orphaned) failure ??= await cluster.delete(object)
-    return failure
-  }
-
   #notEvaluated({ object, clock }: ReconcileContext<Owner>): ResourceStatus[] {
     return notEvaluated(object.status?.resources ?? [], formatTime(clock.now()))
   }
 
   async #report({ object, status }: ReconcileContext<Owner>, report: OwnerReport): Promise<void> {
-    const { conditions, resources, blueprintName, unhealthyResource } = report
+    const { conditions, resources, blueprintName, removalTime, unhealthyResource } = report
+    const account = report.account ?? object.status?.serviceAccountRef
     const { blueprintKind, reference, ownerKind } = this.#chain
     await status.apply({
       conditions,
       ...(blueprintName !== undefined && { [reference]: { kind: blueprintKind, name: blueprintName } }),
-      ...(resources.length > 0 && { resources }),
+      ...(resources.length > 0 && {
+        resources,
+        ...(account !== undefined && { serviceAccountRef: { namespace: account.namespace, name: account.name } }),
+      }),
+      removalTime,
       unhealthyResource,
     })
     this.#metrics.setReady(ownerKind, formatKey(keyOf(object)), findCondition(conditions, 'Ready')?.status)

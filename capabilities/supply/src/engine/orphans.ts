@@ -8,6 +8,17 @@ import type { RealizedResource } from './realized-resource.ts'
 import { stampLabel } from './templates/stamp.ts'
 
 /**
+ * The annotation that keeps objects: with the value `Orphan` on an owner all of its objects, on a stamped object that
+ * one. They stay until their owner is deleted.
+ */
+export const deletionPolicyAnnotation = 'carto.run/deletion-policy'
+
+/** Reports whether the annotation keeps the objects of an owner, or a stamped object. */
+export function isKept({ metadata }: KubeObject): boolean {
+  return metadata.annotations?.[deletionPolicyAnnotation] === 'Orphan'
+}
+
+/**
  * Returns the orphans among the objects of an owner. `realized` is empty when nothing could be realized. An object that
  * a resource stamped in this pass is no orphan, whatever its labels in the cache are: the cache lags behind, and labels
  * can be edited. Objects that a resource may stamp
@@ -22,6 +33,7 @@ export function orphans(
   const results = new Map(realized.map((one) => [one.resource.name, one]))
   const current = realized.flatMap(({ object }) => (object === undefined ? [] : [object]))
   return owned.filter((object) => {
+    if (isKept(object)) return false
     if (current.some((one) => isSameObject(one, object))) return false
     const resource = declared.get(object.metadata.labels?.[stampLabel.resource] ?? '')
     // The name of a resource can change while it waits: then its object has the old name and its template.

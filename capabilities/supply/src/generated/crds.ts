@@ -4467,6 +4467,25 @@ export const crds: readonly KubeObject[] = [
                         }
                       }
                     },
+                    "serviceAccountRef": {
+                      "type": "object",
+                      "description": "The service account that the objects were stamped with. It deletes them, too, when nothing names one any more.",
+                      "properties": {
+                        "namespace": {
+                          "type": "string",
+                          "description": "Namespace of the service account."
+                        },
+                        "name": {
+                          "type": "string",
+                          "description": "Name of the service account."
+                        }
+                      }
+                    },
+                    "removalTime": {
+                      "type": "string",
+                      "format": "date-time",
+                      "description": "Time at which the stamped objects are deleted, because nothing selects their owner; not set otherwise."
+                    },
                     "unhealthyResource": {
                       "type": "string",
                       "description": "Name of the first resource that is not healthy; not set when all are healthy."
@@ -5533,6 +5552,25 @@ export const crds: readonly KubeObject[] = [
                           "description": "Name of the object."
                         }
                       }
+                    },
+                    "serviceAccountRef": {
+                      "type": "object",
+                      "description": "The service account that the objects were stamped with. It deletes them, too, when nothing names one any more.",
+                      "properties": {
+                        "namespace": {
+                          "type": "string",
+                          "description": "Namespace of the service account."
+                        },
+                        "name": {
+                          "type": "string",
+                          "description": "Name of the service account."
+                        }
+                      }
+                    },
+                    "removalTime": {
+                      "type": "string",
+                      "format": "date-time",
+                      "description": "Time at which the stamped objects are deleted, because nothing selects their owner; not set otherwise."
                     },
                     "unhealthyResource": {
                       "type": "string",
@@ -7525,6 +7563,14 @@ export interface DeliverableStatusDeliveryRef {
   readonly name?: string
 }
 
+/** The service account that the objects were stamped with. It deletes them, too, when nothing names one any more. */
+export interface DeliverableStatusServiceAccountRef {
+  /** Namespace of the service account. */
+  readonly namespace?: string
+  /** Name of the service account. */
+  readonly name?: string
+}
+
 /** The stamped object. */
 export interface DeliverableStatusResourceStampedRef {
   /** API version of the object. */
@@ -7621,6 +7667,10 @@ export interface DeliverableStatus {
   readonly conditions?: readonly DeliverableStatusCondition[]
   /** The ClusterDelivery that was chosen. */
   readonly deliveryRef?: DeliverableStatusDeliveryRef
+  /** The service account that the objects were stamped with. It deletes them, too, when nothing names one any more. */
+  readonly serviceAccountRef?: DeliverableStatusServiceAccountRef
+  /** Time at which the stamped objects are deleted, because nothing selects their owner; not set otherwise. */
+  readonly removalTime?: string
   /** Name of the first resource that is not healthy; not set when all are healthy. */
   readonly unhealthyResource?: string
   /** Status of each resource, in the order of the blueprint. */
@@ -7965,6 +8015,14 @@ export interface WorkloadStatusSupplyChainRef {
   readonly name?: string
 }
 
+/** The service account that the objects were stamped with. It deletes them, too, when nothing names one any more. */
+export interface WorkloadStatusServiceAccountRef {
+  /** Namespace of the service account. */
+  readonly namespace?: string
+  /** Name of the service account. */
+  readonly name?: string
+}
+
 /** The stamped object. */
 export interface WorkloadStatusResourceStampedRef {
   /** API version of the object. */
@@ -8061,6 +8119,10 @@ export interface WorkloadStatus {
   readonly conditions?: readonly WorkloadStatusCondition[]
   /** The ClusterSupplyChain that was chosen. */
   readonly supplyChainRef?: WorkloadStatusSupplyChainRef
+  /** The service account that the objects were stamped with. It deletes them, too, when nothing names one any more. */
+  readonly serviceAccountRef?: WorkloadStatusServiceAccountRef
+  /** Time at which the stamped objects are deleted, because nothing selects their owner; not set otherwise. */
+  readonly removalTime?: string
   /** Name of the first resource that is not healthy; not set when all are healthy. */
   readonly unhealthyResource?: string
   /** Status of each resource, in the order of the blueprint. */

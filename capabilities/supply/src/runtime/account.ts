@@ -5,7 +5,7 @@ import type { Client } from '@fairlead/client'
 import { KindUnavailable, serviceAccountSubject } from '@fairlead/controller'
 import type { Reader } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
-import type { BlueprintSpec, OwnerSpec } from '../api.ts'
+import type { BlueprintSpec, Owner, OwnerSpec } from '../api.ts'
 import { clusterRoleKinds, roleKinds } from './kinds.ts'
 
 /** Namespace and name of a service account. */
@@ -18,12 +18,25 @@ export interface Account {
  * Returns the account of an owner: the one that it names, else the one of its blueprint, else `default` in its
  * namespace.
  */
-export function accountFor(namespace: string, owner: OwnerSpec, blueprint?: BlueprintSpec): Account {
+export function accountFor(
+  namespace: string,
+  owner: OwnerSpec,
+  blueprint?: Pick<BlueprintSpec, 'serviceAccountRef'>,
+): Account {
   if (owner.serviceAccountName) return { namespace, name: owner.serviceAccountName }
   const { serviceAccountRef } = blueprint ?? {}
   if (serviceAccountRef !== undefined)
     return { namespace: serviceAccountRef.namespace || namespace, name: serviceAccountRef.name }
   return { namespace, name: 'default' }
+}
+
+/**
+ * Returns the account that deletes the objects of an owner that no blueprint selects: the one that it names, else the
+ * one that stamped them.
+ */
+export function removalAccount({ metadata, spec, status }: Owner): Account {
+  const { serviceAccountRef } = status ?? {}
+  return accountFor(metadata.namespace ?? '', spec, serviceAccountRef && { serviceAccountRef })
 }
 
 /**

@@ -1,12 +1,13 @@
 // Waits until an object satisfies a predicate, by watching it.
 import { formatKey } from '@fairlead/kube'
 import type { Clock, Condition, KubeObject } from '@fairlead/kube'
+import { KubeEvent } from './builtin-kinds.ts'
 import { ClientError } from './client-error.ts'
 import { toKey } from './kind.ts'
 import type { KeyLike, KindLike } from './kind.ts'
 import type { ResourcePath } from './discovery.ts'
 import type { CallOptions, ListOptions } from './options.ts'
-import { keepAlive } from './system-clock.ts'
+import { keepAlive, systemClock } from './system-clock.ts'
 import type { WatchChange } from './watch/watch-cache.ts'
 
 /** The part of a client that watches. */
@@ -14,6 +15,7 @@ export interface WatchClient {
   readonly clock: Clock
   readonly namespace: string
   readonly discovery: { resource(kind: KindLike): Promise<ResourcePath> }
+  list<T extends KubeObject>(kind: KindLike<T>, options: ListOptions): Promise<{ readonly items: readonly T[] }>
   watch<T extends KubeObject>(kind: KindLike<T>, options: ListOptions): AsyncIterable<WatchChange<T>>
 }
 
@@ -66,7 +68,8 @@ async function follow<T extends KubeObject>(
   const abort = (): void => stop.abort(options.signal?.reason)
   options.signal?.throwIfAborted()
   options.signal?.addEventListener('abort', abort, { once: true })
-  using _timer = client.clock.timer(timeout, () => stop.abort())
+  // Of this machine's clock: a test that moves its own clock would wait for ever.
+  using _timer = systemClock.timer(timeout, () => stop.abort())
   using _alive = keepAlive()
   let last: T | undefined
   let lastError: unknown
@@ -91,9 +94,32 @@ async function follow<T extends KubeObject>(
   }
   options.signal?.throwIfAborted()
   const what = `${kind.kind} ${formatKey(key)}`
-  throw new ClientError('WaitTimeout', `${what} ${complaint} after ${timeout / 1000} s: ${lastSeen(last, lastError)}`, {
-    cause: lastError,
-  })
+  const seen = lastSeen(last, lastError) + (await lastWarning(client, last))
+  throw new ClientError('WaitTimeout', `${what} ${complaint} after ${timeout / 1000} s: ${seen}`, { cause: lastError })
+}
+
+/** Milliseconds for the list of events: the caller has waited long enough. */
+const eventsTimeout = 1_000
+
+/** Returns the newest warning event about an object, as the end of a sentence; '' when there is none. */
+async function lastWarning(client: WatchClient, object: KubeObject | undefined): Promise<string> {
+  if (object === undefined) return ''
+  const stop = new AbortController()
+  using _timer = systemClock.timer(eventsTimeout, () => stop.abort())
+  const { namespace, uid } = object.metadata
+  const scope = {
+    namespace: namespace || 'default',
+    fieldSelector: `regarding.uid=${uid},type=Warning`,
+    signal: stop.signal,
+  }
+  const { items } = await client.list(KubeEvent, scope).catch(() => ({ items: [] }))
+  const timeOf = ({ series, eventTime, metadata }: KubeEvent): string =>
+    series?.lastObservedTime ?? eventTime ?? metadata.creationTimestamp ?? ''
+  const newest = items.reduce<KubeEvent | undefined>(
+    (best, event) => (best === undefined || timeOf(event) >= timeOf(best) ? event : best),
+    undefined,
+  )
+  return newest === undefined ? '' : `; its last warning event: ${newest.reason}: ${newest.note}`
 }
 
 /** Returns the client's namespace for namespaced kinds. A kind that is not served yet is watched in all namespaces. */

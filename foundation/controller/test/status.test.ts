@@ -1,4 +1,4 @@
-import { CustomResourceDefinition, Namespace } from '@fairlead/client'
+import { CustomResourceDefinition, KubeEvent, Namespace } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { Manager, installDefinitions, terminal } from '@fairlead/controller'
 import type { ReconcileContext, Result } from '@fairlead/controller'
@@ -9,7 +9,7 @@ import type { Cluster, ClusterKind } from '../../../test/support/clusters.ts'
 import { Memcached, memcached, memcachedDefinition } from './support/memcached.ts'
 import { recorded } from '../../../test/support/recorded-client.ts'
 import type { RecordingTransport } from '../../../test/support/recorded-client.ts'
-import { until } from '../../../test/support/until.ts'
+import { eventually, until } from '../../../test/support/until.ts'
 
 interface Setup extends AsyncDisposable {
   readonly client: Client
@@ -182,6 +182,21 @@ describeClusters(({ open }) => {
     await run.client.patch(Memcached, 'a', { merge: { spec: { size: 2 } } })
     const healed = await run.client.waitFor(Memcached, 'a', (object) => object.status?.observedGeneration === 2)
     expect(readyOf(healed)).toEqual([['Ready', 'True', 'Reconciled', '']])
+  })
+
+  test('a wait that times out quotes the newest warning event, also where the clock stands still', async () => {
+    await using run = await start(open, () => {
+      throw terminal('size must be even', { reason: 'OddSize' })
+    })
+    await run.client.apply(memcached('a', { size: 1 }))
+    await run.client.waitFor(Memcached, 'a', (object) => object.status !== undefined)
+    const { metadata } = await run.client.get(Memcached, 'a')
+    const about = { fieldSelector: `regarding.uid=${metadata.uid}` }
+    await eventually(async () => expect((await run.client.list(KubeEvent, about)).items).toHaveLength(1))
+    const still = recorded(run.client, new FakeClock('2026-03-01T10:00:00Z')).client
+    await expect(still.waitFor(Memcached, `${metadata.namespace}/a`, () => false, { timeout: 3000 })).rejects.toThrow(
+      /Ready=False \(size must be even\); its last warning event: OddSize: size must be even$/,
+    )
   })
 
   test('a failure leaves Ready to the controller that states it', async () => {

@@ -2,7 +2,7 @@
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { program } from '../src/index.ts'
@@ -57,3 +57,23 @@ test.each(commands)('fairlead %s says that the server was refused and how to sta
     })
   }),
 )
+
+test('without a kubeconfig a command says so, and names that of the folder', () =>
+  withFolder(async (folder) => {
+    const run = async (): Promise<object> => fairlead(['actions', 'list', 'deployment/web'], { cwd: folder })
+    const failed = (advice: string): object => ({
+      code: 1,
+      stdout: '',
+      stderr: `fairlead: there is no kubeconfig: ${advice}\n`,
+    })
+    expect(await run()).toEqual(
+      failed('name one with KUBECONFIG or --kubeconfig, or start a server with `fairlead up`'),
+    )
+    mkdirSync(join(folder, '.fairlead'))
+    writeFileSync(join(folder, '.fairlead/kubeconfig'), '')
+    expect(await run()).toEqual(
+      failed(
+        'the server of this folder has one: export KUBECONFIG=$PWD/.fairlead/kubeconfig, or --kubeconfig .fairlead/kubeconfig',
+      ),
+    )
+  }))

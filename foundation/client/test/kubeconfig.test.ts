@@ -162,6 +162,13 @@ describe('kubeconfig', () => {
       'kind: Config\n',
       {},
       'InvalidKubeconfig',
+      'kubeconfig: there is no kubeconfig with a cluster; set KUBECONFIG to the path of one, or name it where you connect',
+    ],
+    [
+      'clusters without a current context',
+      'clusters: [{name: one, cluster: {server: "https://one.test"}}]',
+      {},
+      'InvalidKubeconfig',
       'kubeconfig: no current-context is set; run `kubectl config use-context NAME` or name a context',
     ],
     [

@@ -77,6 +77,11 @@ export class Kubeconfig {
     const context = contextName === undefined ? undefined : this.contexts.get(contextName)
     if (contextName !== undefined && context === undefined) throw this.#missing('context', contextName, this.contexts)
     const clusterName = choice.cluster ?? text(context?.value.cluster)
+    if (clusterName === undefined && this.isEmpty)
+      throw invalid(
+        this.files[0],
+        'there is no kubeconfig with a cluster; set KUBECONFIG to the path of one, or name it where you connect',
+      )
     if (clusterName === undefined)
       throw invalid(this.files[0], 'no current-context is set; run `kubectl config use-context NAME` or name a context')
     const cluster = this.clusters.get(clusterName)

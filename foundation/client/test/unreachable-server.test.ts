@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
+import { sourceCondition } from '../../../test/support/source-condition.ts'
 
 /** Returns a port on which nothing listens. */
 async function deadPort(): Promise<number> {
@@ -22,7 +23,7 @@ const client = await connect({ connection: { server: 'https://127.0.0.1:${await 
 ${body}
 console.log('done')
 `
-  const args = ['--conditions=@fairlead/source', '--input-type=module', '-e', program]
+  const args = [...sourceCondition, '--input-type=module', '-e', program]
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', cwd: import.meta.dirname })
   return { status, stdout, stderr }
 }

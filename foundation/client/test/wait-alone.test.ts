@@ -1,6 +1,7 @@
 // Waiting in a process in which nothing else goes on: no test runner, no connection.
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
+import { sourceCondition } from '../../../test/support/source-condition.ts'
 
 const program = `
 import { ApiServer } from '@fairlead/apiserver'
@@ -16,7 +17,7 @@ await server[Symbol.asyncDispose]()
 `
 
 test('waitFor keeps the process alive while it waits, and no longer', () => {
-  const args = ['--conditions=@fairlead/source', '--input-type=module', '-e', program]
+  const args = [...sourceCondition, '--input-type=module', '-e', program]
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', cwd: import.meta.dirname })
   expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: 'gone\nWaitTimeout\n', stderr: '' })
 })

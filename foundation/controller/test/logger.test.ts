@@ -6,6 +6,7 @@ import { createLogger, Manager } from '@fairlead/controller'
 import type { LogFields, Logger } from '@fairlead/controller'
 import { expect, test } from 'vitest'
 import { describeClusters } from '../../../test/support/clusters.ts'
+import { sourceCondition } from '../../../test/support/source-condition.ts'
 
 async function linesOf(log: (logger: Logger) => void): Promise<Record<string, unknown>[]> {
   const lines: Record<string, unknown>[] = []
@@ -99,7 +100,7 @@ console.log('alive')
 `
   const full = openSync('/dev/full', 'w')
   try {
-    const args = ['--conditions=@fairlead/source', '--input-type=module', '-e', program]
+    const args = [...sourceCondition, '--input-type=module', '-e', program]
     const { status, stdout } = spawnSync(process.execPath, args, {
       encoding: 'utf8',
       cwd: import.meta.dirname,

@@ -20,6 +20,7 @@ import { sendRequest } from '../support/front-proxy.ts'
 import type { TlsResponse } from '../support/front-proxy.ts'
 import { playNotes } from '../support/note-transcript.ts'
 import { note } from '../support/notes.ts'
+import { sourceCondition } from '../../../../test/support/source-condition.ts'
 
 interface ApiService extends KubeObject {
   readonly status?: { readonly conditions?: readonly Condition[] }
@@ -42,7 +43,7 @@ class Hosted implements AsyncDisposable {
 
   constructor(kubeconfig: string, port: number) {
     const program = new URL('../fixtures/hosted-notes.ts', import.meta.url).pathname
-    const args = ['--conditions=@fairlead/source', program, kubeconfig, serviceAccount.namespace, String(port)]
+    const args = [...sourceCondition, program, kubeconfig, serviceAccount.namespace, String(port)]
     this.#child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     this.ready = once(this.#child.stdout!, 'data').then(([line]) => JSON.parse(String(line)) as { caBundle: string })
   }

@@ -1,5 +1,6 @@
 // Resolves the Services of webhooks. There is no cluster network here: a Service resolves to the address that the
-// caller configures, or to a ready address of its EndpointSlices, which may be on this machine.
+// caller configures, or to a ready address of its EndpointSlices, which may be on this machine. Endpoints count like the
+// EndpointSlices that a cluster's controller manager would mirror them into.
 import type { HookResolver } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 
@@ -20,7 +21,17 @@ interface EndpointSlice extends KubeObject {
 }
 
 interface Service extends KubeObject {
-  readonly spec?: { readonly ports?: readonly { readonly name?: string; readonly port?: number }[] }
+  readonly spec?: {
+    readonly ports?: readonly { readonly name?: string; readonly port?: number }[]
+    readonly selector?: Readonly<Record<string, string>>
+  }
+}
+
+interface Endpoints extends KubeObject {
+  readonly subsets?: readonly {
+    readonly addresses?: readonly { readonly ip?: string }[]
+    readonly ports?: readonly { readonly name?: string; readonly port?: number }[]
+  }[]
 }
 
 /**
@@ -44,11 +55,12 @@ export function serviceAddresses(source: ServiceSource): HookResolver {
   }
 }
 
-function endpointOf(
-  { list }: ServiceSource,
-  { metadata, spec }: Service,
-  port: number,
-): { readonly host: string; readonly port: number } | undefined {
+interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+function endpointOf({ read, list }: ServiceSource, { metadata, spec }: Service, port: number): Address | undefined {
   const portName = spec?.ports?.find((candidate) => candidate.port === port)?.name ?? ''
   for (const slice of list('endpointslices.discovery.k8s.io') as Iterable<EndpointSlice>) {
     const { namespace, labels } = slice.metadata
@@ -56,6 +68,20 @@ function endpointOf(
     const target = slice.ports?.find((candidate) => (candidate.name ?? '') === portName)?.port
     const endpoint = slice.endpoints?.find(({ conditions }) => conditions?.ready !== false)
     const host = endpoint?.addresses?.[0]
+    if (host !== undefined && target !== undefined) return { host, port: target }
+  }
+  if (Object.keys(spec?.selector ?? {}).length > 0) return undefined
+  return mirroredEndpoint(read('endpoints.', `${metadata.namespace}/${metadata.name}`), portName)
+}
+
+/** Returns an address of Endpoints that the mirroring controller would not skip. */
+function mirroredEndpoint(endpoints: Endpoints | undefined, portName: string): Address | undefined {
+  const { labels, annotations } = endpoints?.metadata ?? {}
+  if (labels?.['endpointslice.kubernetes.io/skip-mirror'] === 'true') return undefined
+  if (annotations?.['control-plane.alpha.kubernetes.io/leader'] !== undefined) return undefined
+  for (const { addresses, ports } of endpoints?.subsets ?? []) {
+    const target = ports?.find((candidate) => (candidate.name ?? '') === portName)?.port
+    const host = addresses?.[0]?.ip
     if (host !== undefined && target !== undefined) return { host, port: target }
   }
   return undefined

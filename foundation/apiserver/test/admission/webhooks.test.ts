@@ -493,6 +493,55 @@ describe('webhooks behind Services', () => {
     expect([status, server.calls.map((call) => call.path)]).toEqual([201, ['/check?timeout=5s']])
   })
 
+  test.skipIf(ownAddress === undefined).each<[string, boolean, JsonObject, JsonObject]>([
+    ['its Endpoints', true, {}, {}],
+    [
+      'no Endpoints that are not to be mirrored',
+      false,
+      {},
+      { labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } },
+    ],
+    ['no Endpoints of a Service with a selector', false, { selector: { app: 'x' } }, {}],
+    [
+      'no Endpoints of a leader election',
+      false,
+      {},
+      { annotations: { 'control-plane.alpha.kubernetes.io/leader': '{}' } },
+    ],
+  ])('without EndpointSlices the call goes to %s', async (_name, isCalled, spec, metadata) => {
+    const server = servers.use(
+      await WebhookServer.start((review) => reviewAnswer(review, { allowed: true }), ownAddress),
+    )
+    const clientConfig = { ...(service(8443)['clientConfig'] as JsonObject), caBundle: server.caBundle }
+    await install('Validating', webhook(server, { clientConfig }))
+    await api.post('/api/v1/namespaces/default/services', {
+      metadata: { name: 'hooks' },
+      spec: {
+        ports: [
+          { port: 443, name: 'api' },
+          { port: 8443, name: 'https' },
+        ],
+        ...spec,
+      },
+    })
+    const made = await api.post('/api/v1/namespaces/default/endpoints', {
+      metadata: { name: 'hooks', ...metadata },
+      subsets: [
+        { notReadyAddresses: [{ ip: '192.0.2.1' }], ports: [{ name: 'https', port: 1 }] },
+        {
+          addresses: [{ ip: ownAddress! }],
+          ports: [
+            { name: 'api', port: 2 },
+            { name: 'https', port: server.port },
+          ],
+        },
+      ],
+    })
+    expect(made.status).toBe(201)
+    const { status } = await api.post(path, configMap('x'))
+    expect([status, server.calls.length]).toEqual(isCalled ? [201, 1] : [500, 0])
+  })
+
   test('the call goes to the address of the resolve option', async () => {
     const server = await serve((review) => reviewAnswer(review, { allowed: true }))
     await using own = await TestApi.start({

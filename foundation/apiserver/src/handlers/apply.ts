@@ -16,7 +16,7 @@ import {
 import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
 import { kindOfResource, repeatedInYaml } from '../request/body-decoder.ts'
 import type { PatchOptions } from '../request/write-options.ts'
-import { setNamespace, updateObject } from './update.ts'
+import { setNamespace, undeterminableName, updateObject } from './update.ts'
 import type { Written } from './update.ts'
 import { acrossVersions } from './across-versions.ts'
 import { resetFields, schemaOf } from './managed-fields.ts'
@@ -44,7 +44,7 @@ export async function applyObject(
   const configuration: MutableJsonObject = { ...applied, metadata }
   if (metadata['managedFields'] !== undefined && metadata['managedFields'] !== null)
     throw badRequest('metadata.managedFields must be nil')
-  checkAppliedName(scope, configuration)
+  const isNamed = takesName(scope, configuration)
   const writing = updateObject(server, scope, {
     dryRun: options.dryRun,
     manager: options.fieldManager,
@@ -53,6 +53,7 @@ export async function applyObject(
     change: async (current) => {
       if (current === undefined && typeof metadata['uid'] === 'string' && metadata['uid'] !== '')
         throw uidWithoutObject(scope, metadata['uid'])
+      if (current === undefined && !isNamed) throw undeterminableName(scope)
       const now = timestamp(server.clock.now())
       const merged = await acrossVersions(scope.resource, (versions) =>
         applyServerSide({
@@ -144,14 +145,18 @@ function checkAppliedKind({ resource: { definition, apiVersion } }: RequestScope
   throw badRequest(`invalid object type: ${shown}`)
 }
 
-/** Checks the name of a configuration against the path; a missing name is taken from the path. */
-function checkAppliedName(scope: RequestScope, configuration: MutableJsonObject): void {
+/**
+ * Checks the name of a configuration against the path. A missing name is that of the object that exists already: it is
+ * taken from the path, and false is returned.
+ */
+function takesName(scope: RequestScope, configuration: MutableJsonObject): boolean {
   const metadata = configuration['metadata'] as MutableJsonObject
-  const name = metadata['name']
-  if (name === undefined || name === '') metadata['name'] = scope.name
+  const name = metadata['name'] ?? ''
+  if (name === '') metadata['name'] = scope.name
   if (metadata['name'] !== scope.name) {
     throw badRequest(`the name of the object (${stringOf(name)}) does not match the name on the URL (${scope.name})`)
   }
+  return name !== ''
 }
 
 function uidWithoutObject(scope: RequestScope, uid: string): Error {

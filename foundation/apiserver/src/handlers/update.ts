@@ -1,7 +1,7 @@
 // Read, change, compare and swap: the loop behind PUT, PATCH and subresources (GuaranteedUpdate of the generic
 // registry). An unchanged object is not written; a terminating object is removed together with its last finalizer.
-import { asObject, conflict, failure, fieldErrors, invalid, notFound, unknownError } from '@fairlead/kube'
-import type { JsonObject, KubeObject, ObjectMeta } from '@fairlead/kube'
+import { asObject, badRequest, conflict, failure, fieldErrors, invalid, notFound, unknownError } from '@fairlead/kube'
+import type { JsonObject, KubeObject, ObjectMeta, StatusError } from '@fairlead/kube'
 import { forbiddenRequest } from '../auth/forbidden.ts'
 import { parseResourceVersion, unsignedSyntax } from '../request/query.ts'
 import { resourceName } from '@fairlead/builtin-kinds'
@@ -139,12 +139,7 @@ export function checkPlace(scope: RequestScope, object: JsonObject): void {
   const metadata = object['metadata'] as ObjectMeta & { namespace?: string; name?: string }
   setNamespace(scope, object)
   const name = metadata.name ?? ''
-  if (name === '')
-    throw failure(
-      400,
-      'BadRequest',
-      `the name of the object (${scope.name} based on URL) was undeterminable: name must be provided`,
-    )
+  if (name === '') throw undeterminableName(scope)
   if (name !== scope.name) {
     throw failure(
       400,
@@ -152,6 +147,11 @@ export function checkPlace(scope: RequestScope, object: JsonObject): void {
       `the name of the object (${name}) does not match the name on the URL (${scope.name})`,
     )
   }
+}
+
+/** Returns the 400 for an object without a name. */
+export function undeterminableName({ name }: RequestScope): StatusError {
+  return badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`)
 }
 
 /**

@@ -214,6 +214,34 @@ describe('server-side apply', () => {
     })
   })
 
+  const unnamed = 'the name of the object (a based on URL) was undeterminable: name must be provided'
+  test.each<[string, JsonObject, string | undefined]>([
+    ['no metadata', {}, unnamed],
+    ['no name', { metadata: { labels: { a: 'b' } } }, unnamed],
+    ['an empty name', { metadata: { name: '' } }, unnamed],
+    ['null as name', { metadata: { name: null } }, unnamed],
+    ['a generateName', { metadata: { generateName: 'a-' } }, unnamed],
+    ['another name', { metadata: { name: 'b' } }, 'the name of the object (b) does not match the name on the URL (a)'],
+    ['its name', { metadata: { name: 'a' } }, undefined],
+  ])('apply of a new object with %s needs its name', async (what, given, message) => {
+    const maps = await api.namespace(`apply-name-${what.replaceAll(/\W/g, '-').toLowerCase()}`)
+    const applied = await api.apply(`${maps}/a?fieldManager=m`, { apiVersion: 'v1', kind: 'ConfigMap', ...given })
+    if (message === undefined) return expect(applied.status).toBe(201)
+    expect(failureOf(applied)).toEqual({ status: 400, reason: 'BadRequest', message })
+    expect((await api.get(`${maps}/a`)).status).toBe(404)
+  })
+
+  test('apply to an existing object needs no name', async () => {
+    const maps = await api.namespace('apply-name-exists')
+    await api.post(maps, { metadata: { name: 'a' } })
+    const applied = await api.apply(`${maps}/a?fieldManager=m`, {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      data: { k: 'v' },
+    })
+    expect([applied.status, applied.body['data']]).toEqual([200, { k: 'v' }])
+  })
+
   test('apply requires a fieldManager and refuses managedFields', async () => {
     const maps = await api.namespace('apply-manager')
     expect((await api.apply(`${maps}/a`, configuration({}))).body['message']).toBe(

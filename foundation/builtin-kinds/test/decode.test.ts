@@ -193,3 +193,32 @@ function sorted(value: unknown): unknown {
       .map(([key, member]) => [key, sorted(member)]),
   )
 }
+
+describe('quantities of a ResourceList', () => {
+  // SetDefaults_ResourceList of core/v1 calls RoundUp(-3).
+  test.each([
+    ['500u', '1m'],
+    ['1u', '1m'],
+    ['1n', '1m'],
+    ['1500u', '2m'],
+    ['1000u', '1m'],
+    ['0.0005', '1m'],
+    ['0.0015', '2m'],
+    ['-500u', '-1m'],
+    ['1e-6', '1e-3'],
+    ['999999999n', '1'],
+    ['100m', '100m'],
+    ['1Gi', '1Gi'],
+    ['0', '0'],
+  ])('%s is rounded to %s', (given, expected) => {
+    const requests = { cpu: given }
+    const { object } = decode(pod({ name: 'c', image: 'i', resources: { requests } }))
+    expect(JSON.stringify(object)).toContain(`"requests":{"cpu":"${expected}"}`)
+  })
+
+  test('a quantity outside of a ResourceList keeps its precision', () => {
+    const volumes = [{ name: 'v', emptyDir: { sizeLimit: '500u' } }]
+    const { object } = decode({ apiVersion: 'v1', kind: 'Pod', metadata: {}, spec: { containers: [], volumes } })
+    expect(JSON.stringify(object)).toContain('"sizeLimit":"500u"')
+  })
+})

@@ -6,11 +6,13 @@ import {
   formatGoDurationNanoseconds,
   formatGoMicroTime,
   formatGoTime,
+  formatQuantity,
   isJsonArray,
   isJsonObject,
   parseGoDurationNanoseconds,
   parseGoMicroTime,
   parseGoTime,
+  parseQuantity,
 } from '@fairlead/kube'
 import type { SpecialForm } from './message-type.ts'
 import { TypeMismatch } from '../definition/resource-definition.ts'
@@ -46,6 +48,17 @@ export function specialForm(
     default:
       return value
   }
+}
+
+const nanosPerMilli = 1_000_000n
+
+/** Rounds a canonical quantity away from zero to thousandths, as SetDefaults_ResourceList of core/v1 does. */
+export function roundedToMilli(text: string): string {
+  if (!/[nue]/.test(text)) return text
+  const { nanos, format } = parseQuantity(text)
+  const rest = nanos % nanosPerMilli
+  if (rest === 0n) return text
+  return formatQuantity({ nanos: nanos - rest + (nanos > 0n ? nanosPerMilli : -nanosPerMilli), format })
 }
 
 /** Returns the zero value of such a type. */

@@ -5,7 +5,7 @@ import { isJsonArray, isJsonObject } from '@fairlead/kube'
 import type { MessageField, MessageType } from './message-type.ts'
 import { messageOfKind } from './message-type.ts'
 import { TypeMismatch } from '../definition/resource-definition.ts'
-import { specialForm, specialZero } from './special-form.ts'
+import { roundedToMilli, specialForm, specialZero } from './special-form.ts'
 
 /** A decoded body, and the paths of its unknown fields in the order of the body. */
 export interface TypedForm {
@@ -145,6 +145,7 @@ class Reader {
         key,
         this.#at(key, () => this.#element(owner, field, item)),
       ])
+      if (isResourceList(owner, field)) for (const entry of entries) entry[1] = roundedToMilli(entry[1] as string)
       return entries.length === 0 ? undefined : Object.fromEntries(entries)
     }
     if (field.repeated) {
@@ -277,6 +278,11 @@ function goType(field: MessageField): string {
 
 function formatPath(path: readonly (string | number)[]): string {
   return path.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('')
+}
+
+/** Reports whether a field is a ResourceList; maps of quantities in resource.k8s.io are of another type. */
+function isResourceList({ name }: MessageType, { map, message }: MessageField): boolean {
+  return map && message?.special === 'quantity' && !name.startsWith('k8s.io.api.resource.')
 }
 
 /** Reports whether a type embeds TypeMeta although it is nested: items of lists and claim templates. */

@@ -130,9 +130,21 @@ export function decodeObject(
     if (error instanceof TypeMismatch) throw cannot(error.message)
     throw error
   }
-  const warnings = validation === 'Ignore' ? [] : strictErrors(parsed, expected, decoded.unknownFields)
-  if (warnings.length > 0 && validation === 'Strict') throw cannot(`strict decoding error: ${warnings.join(', ')}`)
-  return { object: decoded.object, warnings }
+  const errors = validation === 'Ignore' ? [] : strictErrors(parsed, expected, decoded.unknownFields)
+  if (errors.length > 0 && validation === 'Strict') throw cannot(`strict decoding error: ${errors.join(', ')}`)
+  return { object: decoded.object, warnings: errors.flatMap(warningsOf) }
+}
+
+/** The beginning of the one error for all repeated keys of a YAML document; each key has a line after it. */
+const yamlErrorsPrefix = 'yaml: unmarshal errors:\n'
+
+/** Returns the warnings of a strict error: each line of one about YAML (parseYAMLWarnings in endpoints/handlers). */
+function warningsOf(error: string): string[] {
+  if (!error.startsWith(yamlErrorsPrefix)) return [error]
+  return error
+    .slice(yamlErrorsPrefix.length)
+    .split('\n')
+    .map((line) => line.trim())
 }
 
 /**
@@ -185,8 +197,8 @@ export function parseText(
       const value = parseYaml(new TextDecoder().decode(bytes), {
         onDuplicate: (path, line) => void repeated.push(repeatedInYaml(path, line)),
       })
-      const all = repeated.map((text) => `\n  ${text}`).join('')
-      return { value, repeated: all === '' ? [] : [`yaml: unmarshal errors:${all}`], isJson: false }
+      const lines = repeated.map((text) => `  ${text}`).join('\n')
+      return { value, repeated: lines === '' ? [] : [`${yamlErrorsPrefix}${lines}`], isJson: false }
     }
     return {
       value: parseJson(bytes, { onDuplicate: (path) => void repeated.push(duplicateFieldMessage(path)) }),

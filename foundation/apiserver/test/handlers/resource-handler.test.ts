@@ -67,6 +67,21 @@ describe('create', () => {
     expect((await api.get(`${maps}/a`)).status).toBe(404)
   })
 
+  test.each<[string, string[]]>([
+    ['  name: y1\n  name: y2\n', ['299 - "line 4: key \\"name\\" already set in map"']],
+    [
+      '  name: y3\n  name: y4\nkind: ConfigMap\n',
+      ['299 - "line 4: key \\"name\\" already set in map"', '299 - "line 5: key \\"kind\\" already set in map"'],
+    ],
+    ['  name: y5\nnope: 1\n', ['299 - "unknown field \\"nope\\""']],
+  ])('repeated keys of YAML are one warning each: %j', async (rest, expected) => {
+    const maps = await api.namespace('create-yaml')
+    const { status, headers } = await api.post(`${maps}?fieldValidation=Warn`, `kind: ConfigMap\nmetadata:\n${rest}`, {
+      contentType: 'application/yaml',
+    })
+    expect([status, headers['warning']]).toEqual([201, expected])
+  })
+
   // k8s.io/apiserver: etcd3's store.Create parses it; DryRunnableStorage does not look at it.
   test.each([
     ['', '0', 201],

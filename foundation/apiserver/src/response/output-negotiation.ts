@@ -68,7 +68,8 @@ export class OutputNegotiation {
         ? negotiateStream(this.#accept.without(protobufType), allowsTransform)
         : negotiated
     if (usable !== undefined) return usable
-    const types = lacksProtobuf ? streamTypes.slice(0, 1) : streamTypes
+    // The message names protobuf for custom resources, too.
+    const types = this.#encodeProtobuf === undefined ? streamTypes.slice(0, 1) : streamTypes
     throw notAcceptable(`only the following media types are accepted: ${types.join(', ')}`)
   }
 
@@ -109,7 +110,7 @@ export class OutputNegotiation {
     const others = lacksProtobuf ? this.#accept.without(protobufType) : undefined
     const fallback = others === undefined || others.isAbsent ? undefined : negotiateObject(others, allowsTransform)
     if (fallback !== undefined) return this.#output(fallback)
-    const types = lacksProtobuf ? objectTypes.filter((type) => type !== protobufType) : objectTypes
+    const types = this.#encodeProtobuf === undefined ? objectTypes.filter((type) => type !== protobufType) : objectTypes
     throw notAcceptable(`only the following media types are accepted: ${types.join(', ')}`)
   }
 

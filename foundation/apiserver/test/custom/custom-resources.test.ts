@@ -343,3 +343,29 @@ describe('validation rules', () => {
     ])
   })
 })
+
+test('a 406 for a custom resource names protobuf, which its serializer lists, too', async () => {
+  await send('POST', definitionsPath, {
+    metadata: { name: 'plains.example.com' },
+    spec: {
+      group: 'example.com',
+      scope: 'Namespaced',
+      names: { plural: 'plains', kind: 'Plain' },
+      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: anything } }],
+    },
+  })
+  await settle()
+  const read = async (path: string): Promise<unknown> => {
+    const headers = { authorization: 'Bearer admin', accept: 'text/html' }
+    const { status, body } = await server.inject({ method: 'GET', path, headers })
+    return [status, (JSON.parse(body) as { message: string }).message]
+  }
+  const plains = '/apis/example.com/v1/namespaces/default/plains'
+  const types = 'application/json, application/yaml, application/vnd.kubernetes.protobuf'
+  const refused = [406, `only the following media types are accepted: ${types}`]
+  expect([await read(plains), await read(`${plains}/a`), await read(`${plains}?watch=true`)]).toEqual([
+    refused,
+    refused,
+    refused,
+  ])
+})

@@ -275,3 +275,16 @@ describe('served OpenAPI v3', () => {
     expect((await server.inject({ method: 'GET', path, user })).status).toBe(404)
   })
 })
+
+test.each(['/openapi/v3/nothing', '/openapi/v3/apis/nothing.example.com/v1', '/openapi/v3/apis'])(
+  'the document of an unknown group at %s is a 404 without a body',
+  async (path) => {
+    await using server = await ApiServer.start({ controllers: false })
+    const { status, headers, body } = await server.inject({
+      method: 'GET',
+      path,
+      user: { name: 'admin', groups: ['system:masters'] },
+    })
+    expect([status, headers, body]).toEqual([404, { 'cache-control': 'no-cache, private', vary: 'Accept' }, ''])
+  },
+)

@@ -1,5 +1,5 @@
-// Creates X.509 certificates (RFC 5280), with P-256 keys unless the caller has others. Only what a server, its clients and their authority need;
-// parsed by node:crypto.
+// Creates X.509 certificates (RFC 5280), with P-256 keys unless the caller has others. Only what a server, its clients
+// and their authority need; parsed by node:crypto.
 import { X509Certificate, createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { isIP } from 'node:net'

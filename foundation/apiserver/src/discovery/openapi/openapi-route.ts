@@ -28,7 +28,13 @@ export function openApiRoute(
       if (root !== 'openapi' || version !== 'v3') return undefined
       const document =
         path.length === 0 ? await withRemote(await index.read(), remote) : documents.document(path.join('/'))
-      if (document === undefined) return undefined
+      // kube-openapi's handler3 writes the status alone.
+      if (document === undefined)
+        return {
+          status: 404,
+          headers: { ...uncached, vary: 'Accept' },
+          body: { kind: 'bytes', bytes: new Uint8Array() },
+        }
       if (request.method !== 'GET') throw methodNotAllowed()
       return answer(request, document, path.join('/'), clock)
     },

@@ -104,7 +104,8 @@ export class ApiServer implements AsyncDisposable {
     const resolve = serviceAddresses({ ...objects, resolve: options.resolve })
     const client = resources.use(new WebhookClient({ clock, resolve }))
     const webhooks = { client, authorizer: access.authorizer, newUid: randomUUID, ...objects }
-    const dependencies = serverDependencies(options, { registry, clock, access, storages, webhooks, ...objects })
+    const dependencyParts = { registry, clock, access, storages, webhooks, ...objects }
+    const { dependencies, quotas } = serverDependencies(options, dependencyParts)
     await writeBootstrapObjects(dependencies, access)
     if (runsController(options, 'crd')) {
       const delay = options.controllerDelay ?? 0
@@ -145,6 +146,7 @@ export class ApiServer implements AsyncDisposable {
         controllers,
         delay: options.controllerDelay ?? 0,
         rootCertificate: clientAuthority,
+        quotas,
       })
       resources.use(running)
     }

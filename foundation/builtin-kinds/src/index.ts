@@ -22,6 +22,10 @@ export type { MessageField, MessageType, ScalarType, SpecialForm } from './go-ty
 export { typedForm, zeroForm, zeroStatus } from './go-types/typed-form.ts'
 export type { TypedForm } from './go-types/typed-form.ts'
 
+// the resources of pods
+export { qualityOfService } from './pods/quality-of-service.ts'
+export { isExtendedResource } from './pods/resource-validation.ts'
+
 // CustomResourceDefinitions
 export { cleanupFinalizer, definitionStrategy, setDefinitionCondition } from './cluster/custom-resource-definition.ts'
 

@@ -29,14 +29,22 @@ export class AdmissionChain {
 
   /**
    * Runs the validating plugins. For deletions the mutating plugins run here as well: there is no object for them to
-   * change.
+   * change. Dispose the result, if there is one, once the write has been committed or has failed.
    * @throws StatusError of the first plugin that refuses
    */
-  async validate(attributes: AdmissionAttributes): Promise<void> {
+  async validate(attributes: AdmissionAttributes): Promise<Disposable | undefined> {
     if (attributes.operation === 'DELETE') await this.mutate(attributes)
-    for (const plugin of this.#validating) {
-      const result = plugin.validate!(attributes)
-      if (result instanceof Promise) await result
+    let admitted: DisposableStack | undefined
+    try {
+      for (const plugin of this.#validating) {
+        const result = plugin.validate!(attributes)
+        const disposable = result instanceof Promise ? await result : result
+        if (disposable) (admitted ??= new DisposableStack()).use(disposable)
+      }
+    } catch (error) {
+      admitted?.dispose()
+      throw error
     }
+    return admitted
   }
 }

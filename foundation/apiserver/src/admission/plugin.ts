@@ -14,6 +14,8 @@ export interface AdmissionPlugin {
    * preparation and before validation.
    */
   mutate?(attributes: AdmissionAttributes): JsonObject | undefined | Promise<JsonObject | undefined>
-  /** Validates the final object. */
-  validate?(attributes: AdmissionAttributes): void | Promise<void>
+  /**
+   * Validates the final object. A returned Disposable is disposed once the write has been committed or has failed.
+   */
+  validate?(attributes: AdmissionAttributes): void | Disposable | Promise<void | Disposable>
 }

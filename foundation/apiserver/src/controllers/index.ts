@@ -13,6 +13,8 @@ import { setUpGarbageCollection } from './gc/garbage-collector.ts'
 import { setUpIdleWorkloads } from './idle-workloads.ts'
 import { setUpNamespaces } from './namespaces.ts'
 import { setUpPolicyStatus } from './policy-status.ts'
+import type { QuotaLedger } from '../admission/limits/quota-ledger.ts'
+import { setUpResourceQuotas } from './resource-quotas.ts'
 import { setUpServiceAccounts } from './service-accounts.ts'
 
 export type { ResourceSource } from './all-resources-informer.ts'
@@ -26,6 +28,7 @@ export type { ResourceSource } from './all-resources-informer.ts'
  * - `events`: deletes Events after an hour.
  * - `job-ttl`: deletes finished Jobs after their `ttlSecondsAfterFinished`.
  * - `policy-status`: type checks ValidatingAdmissionPolicies.
+ * - `resource-quota`: limits and usage in the status of ResourceQuotas.
  * - `idle-workloads`: records an Event on each Pod, Deployment and Job that nothing runs.
  */
 export type InternalController =
@@ -37,6 +40,7 @@ export type InternalController =
   | 'job-ttl'
   | 'idle-workloads'
   | 'policy-status'
+  | 'resource-quota'
 
 const setups: Readonly<Record<InternalController, (context: ControllerContext, options: ControllersOptions) => void>> =
   {
@@ -48,6 +52,7 @@ const setups: Readonly<Record<InternalController, (context: ControllerContext, o
     'job-ttl': setUpJobExpiry,
     'idle-workloads': setUpIdleWorkloads,
     'policy-status': setUpPolicyStatus,
+    'resource-quota': (context, { quotas }) => setUpResourceQuotas(context, quotas),
   }
 
 /** The names of all controllers. */
@@ -68,6 +73,8 @@ export interface ControllersOptions {
    * `kube-root-ca.crt`.
    */
   readonly rootCertificate?: () => Promise<string>
+  /** The usage of ResourceQuotas; without it `resource-quota` does nothing. */
+  readonly quotas?: QuotaLedger
   /** Silent when left out. */
   readonly logger?: Logger
 }

@@ -50,7 +50,8 @@ async function createOnce(
   mode: WriteMode,
 ): Promise<{ object: KubeObject; view?: View }> {
   const draft = await prepareCreate(server, scope, object, mode)
-  await server.admission.validate(admissionAttributes(scope, 'CREATE', asObject(draft), undefined, mode.dryRun))
+  const attributes = admissionAttributes(scope, 'CREATE', asObject(draft), undefined, mode.dryRun)
+  using _admitted = await server.admission.validate(attributes)
   const resource = resourceName(scope.resource.definition)
   const key = objectKey(scope, asObject(draft).metadata.name ?? '')
   if (mode.dryRun) {

@@ -74,10 +74,7 @@ async function attemptChange(
   if (change.checksUid) checkUid(scope, object, current.metadata)
   checkVersion(scope, object, entry)
   const draft = await prepareUpdate(server, scope, object, current, change)
-  if (change.internal !== true) {
-    const updated = atRevision(asObject(draft), current)
-    await server.admission.validate(admissionAttributes(scope, 'UPDATE', updated, current, change.dryRun))
-  }
+  using _admitted = change.internal === true ? undefined : await validated(server, scope, draft, current, change.dryRun)
   const stored = await toStored(draft, scope.resource)
   const writing = commit(server, scope, entry, stored, change.dryRun)
   // The write is in the batch now; the next writer builds on it while it is committed.
@@ -86,6 +83,17 @@ async function attemptChange(
   if (written === undefined) return { object: await servedStored(stored, entry.revision, scope), created: false }
   const view = await views.of(written, scope.resource)
   return { object: view.object, view, created: false }
+}
+
+function validated(
+  server: ServerDependencies,
+  scope: RequestScope,
+  draft: JsonObject,
+  current: KubeObject,
+  dryRun: boolean,
+): Promise<Disposable | undefined> {
+  const updated = atRevision(asObject(draft), current)
+  return server.admission.validate(admissionAttributes(scope, 'UPDATE', updated, current, dryRun))
 }
 
 async function createMissing(server: ServerDependencies, scope: RequestScope, change: Change): Promise<Written> {

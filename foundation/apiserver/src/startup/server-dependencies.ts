@@ -6,6 +6,8 @@ import { certificateSignersPlugin } from '../admission/certificate-signers.ts'
 import { AdmissionChain } from '../admission/chain.ts'
 import { limitRangerPlugin } from '../admission/limits/limit-ranger.ts'
 import { validatingAdmissionPolicyPlugin } from '../admission/policies/policy-plugin.ts'
+import type { QuotaLedger } from '../admission/limits/quota-ledger.ts'
+import { resourceQuotaPlugin } from '../admission/limits/resource-quota.ts'
 import { rbacEscalationPlugin } from '../admission/rbac-escalation.ts'
 import { mutatingWebhookPlugin } from '../admission/webhooks/mutating-plugin.ts'
 import { validatingWebhookPlugin } from '../admission/webhooks/validating-plugin.ts'
@@ -22,6 +24,7 @@ import { KeyedMutex } from '../storage/keyed-mutex.ts'
 import { Views } from '../views/views.ts'
 import type { AccessControl } from './access-control.ts'
 import type { ApiServerOptions } from './options.ts'
+import { newQuotaLedger } from './quota-ledger.ts'
 
 /** Returns the handlers of subresources and of resources that are not stored. */
 export function builtinHandlers({ podLogs }: ApiServerOptions, access: AccessControl): ResourceHandlers {
@@ -43,15 +46,19 @@ export interface DependencyParts {
   readonly listNamespace: (resource: string, namespace: string) => Iterable<KubeObject>
 }
 
-/** Builds the dependencies of the handlers. */
-export function serverDependencies(options: ApiServerOptions, parts: DependencyParts): ServerDependencies {
+/** Builds the dependencies of the handlers, and the ledger of quotas that their admission charges. */
+export function serverDependencies(
+  options: ApiServerOptions,
+  parts: DependencyParts,
+): { readonly dependencies: ServerDependencies; readonly quotas: QuotaLedger } {
   const { registry, clock, access, storages, read, list } = parts
-  return {
+  const quotas = newQuotaLedger(parts, () => dependencies)
+  const dependencies: ServerDependencies = {
     store: storages.store,
     registry,
     views: new Views(),
     clock,
-    admission: admissionChain(options, parts),
+    admission: admissionChain(options, parts, quotas),
     authorizer: access.authorizer,
     writeLocks: new KeyedMutex(),
     protobuf: protobufCodec,
@@ -61,11 +68,13 @@ export function serverDependencies(options: ApiServerOptions, parts: DependencyP
     read,
     list,
   }
+  return { dependencies, quotas }
 }
 
 function admissionChain(
   { validators, admission = [] }: ApiServerOptions,
   { registry, access: { rbac, authorizer }, storages, webhooks, read, list, listNamespace }: DependencyParts,
+  quotas: QuotaLedger,
 ): AdmissionChain {
   return new AdmissionChain([
     ...(rbac === undefined ? [] : [rbacEscalationPlugin(rbac), certificateSignersPlugin(authorizer)]),
@@ -76,5 +85,6 @@ function admissionChain(
     validatingWebhookPlugin(webhooks),
     storages.admissionPlugin(),
     ...admission,
+    resourceQuotaPlugin(quotas),
   ])
 }

@@ -269,6 +269,29 @@ describe('orphans', () => {
   })
 })
 
+test('templates refer to fields of owners that are not set, as in Cartographer', async () => {
+  await stage.apply(
+    template('ClusterTemplate', 'unset', {
+      template: {
+        ...thing,
+        metadata: { name: 'unset' },
+        spec: {
+          env: '$(workload.spec.build.env)$',
+          branch: '$(workload.spec.source.git.ref)$',
+          account: 'as $(workload.spec.serviceAccountName)$',
+          all: '$(workload.spec)$',
+        },
+      },
+    }),
+    supplyChain('unset', 'unset', [{ name: 'unset', templateRef: { kind: 'ClusterTemplate', name: 'unset' } }], {
+      serviceAccountRef: { name: 'builder', namespace: 'team-a' },
+    }),
+    { ...workloadOf('unset', 'unset'), spec: git as never },
+  )
+  await stage.ready('team-a/unset', 'True')
+  expect((await stage.client.get(thing, 'team-a/unset')).spec).toMatchObject({ account: 'as ', all: git })
+})
+
 describe('a missing dependency', () => {
   test('requeues waiting owners when it is created: service account, CRD, template', async () => {
     const late = template('ClusterTemplate', 'late', {

@@ -1,6 +1,6 @@
 // The variables of templates (originals/cartographer.md §2.2): the owner, its parameters, the inputs, and the labels of
 // the stamped object.
-import { asJson } from '@fairlead/kube'
+import { asJson, isJsonObject } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject, MutableJsonObject } from '@fairlead/kube'
 import type { Input } from '../blueprints/graph.ts'
 import type { Outputs } from '../values/output.ts'
@@ -63,6 +63,54 @@ export function ownerContext(owner: KubeObject): JsonObject {
   const { status: _status, metadata, ...rest } = asJson(owner)
   const { managedFields: _fields, resourceVersion: _version, ...own } = metadata as JsonObject
   return { ...rest, metadata: own }
+}
+
+/** Fields with the value that they have when unset; `within` are the fields of one that is set. */
+interface ZeroFields {
+  readonly [field: string]: null | '' | { readonly within: ZeroFields; readonly unset?: JsonObject }
+}
+
+const zeroFields: ZeroFields = {
+  metadata: { within: { labels: null, annotations: null, generateName: '' } },
+  spec: {
+    within: {
+      params: null,
+      source: {
+        within: {
+          git: { within: { url: null, ref: { within: { branch: null, tag: null, commit: null } } } },
+          image: null,
+          subPath: null,
+        },
+      },
+      build: { within: { env: null }, unset: { env: null } },
+      env: null,
+      image: null,
+      resources: null,
+      serviceClaims: null,
+      serviceAccountName: '',
+    },
+  },
+}
+
+/**
+ * Returns the variables of owners with the values that fields have which are not set: in Cartographer an owner is a Go
+ * struct, so its templates may refer to them (originals/cartographer.md §2.2).
+ */
+export function unsetVariables({ workload }: JsonObject): JsonObject {
+  if (!isJsonObject(workload)) return {}
+  const owner = completed(workload, zeroFields)
+  return { workload: owner, deliverable: owner }
+}
+
+function completed(value: JsonObject, zero: ZeroFields): JsonObject {
+  const all: MutableJsonObject = { ...value }
+  for (const [field, whenUnset] of Object.entries(zero)) {
+    const present = value[field]
+    if (present === undefined)
+      all[field] = whenUnset === null || whenUnset === '' ? whenUnset : (whenUnset.unset ?? null)
+    else if (whenUnset && isJsonObject(present)) all[field] = completed(present, whenUnset.within)
+  }
+  return all
 }
 
 function sourceContext(name: string, outputs: Outputs): NamedInput {

@@ -13,9 +13,17 @@ export class InterpolationError extends Error {
 
 const [opening, closing] = ['$(', ')$'] as const
 
-/** Returns the template with every tag replaced by its value. Throws {@link InterpolationError}. */
-export function interpolate(template: JsonValue, context: JsonObject): JsonValue {
-  return filled(template, context, '')
+/**
+ * Returns the template with every tag replaced by its value. A tag whose value is absent in `context` is looked up in
+ * `unset`. Throws {@link InterpolationError}.
+ */
+export function interpolate(template: JsonValue, context: JsonObject, unset: JsonObject = {}): JsonValue {
+  return filled(template, { context, unset }, '')
+}
+
+interface Variables {
+  readonly context: JsonObject
+  readonly unset: JsonObject
 }
 
 /**
@@ -23,6 +31,10 @@ export function interpolate(template: JsonValue, context: JsonObject): JsonValue
  * {@link InterpolationError}.
  */
 export function interpolateString(template: string, context: JsonObject): JsonValue {
+  return replaced(template, { context, unset: {} })
+}
+
+function replaced(template: string, context: Variables): JsonValue {
   if (
     template.startsWith(opening) &&
     template.endsWith(closing) &&
@@ -43,17 +55,19 @@ export function interpolateString(template: string, context: JsonObject): JsonVa
   }
 }
 
-function valueOf(tag: string, context: JsonObject): JsonValue {
+function valueOf(tag: string, { context, unset }: Variables): JsonValue {
   const quoted = `${opening}${tag}${closing}`
   const path = tag.trim()
   if (path === '') throw new InterpolationError(`evaluate tag ${quoted}: empty jsonpath not allowed`)
   const found = lookup(path, context)
   if (found.kind === 'value') return found.value
+  const zero = found.kind === 'absent' ? lookup(path, unset) : found
+  if (zero.kind === 'value') return zero.value
   const problem = found.kind === 'absent' ? `jsonpath returned empty list: ${path}` : found.message
   throw new InterpolationError(`evaluate tag ${quoted}: ${problem}`)
 }
 
-function filled(value: JsonValue, context: JsonObject, at: string): JsonValue {
+function filled(value: JsonValue, context: Variables, at: string): JsonValue {
   if (typeof value === 'string') return interpolatedAt(value, context, at)
   if (isJsonArray(value)) return value.map((item, index) => filled(item, context, `${at}[${index}]`))
   if (!isJsonObject(value)) return value
@@ -62,10 +76,10 @@ function filled(value: JsonValue, context: JsonObject, at: string): JsonValue {
   return out
 }
 
-function interpolatedAt(template: string, context: JsonObject, at: string): JsonValue {
+function interpolatedAt(template: string, context: Variables, at: string): JsonValue {
   if (!template.includes(opening)) return template
   try {
-    return interpolateString(template, context)
+    return replaced(template, context)
   } catch (error) {
     if (!(error instanceof InterpolationError)) throw error
     throw new InterpolationError(`failed to interpolate template at path [${at}]: ${error.message}`)

@@ -4,7 +4,7 @@ import { asObject, cloneJson, isJsonObject, longLabelValue, sortKeys, stringifyJ
 import type { JsonObject, JsonValue, KubeObject, OwnerReference } from '@fairlead/kube'
 import { CelBudgetError, CelCompileError, CelError, compile, toJson, types } from '@fairlead/kube/cel'
 import type { Blueprint, OwnerKind, Template, TemplateSpec } from '../../api.ts'
-import { contextNames } from './context.ts'
+import { contextNames, unsetVariables } from './context.ts'
 import { InterpolationError, interpolate } from './interpolation.ts'
 
 /** A template that cannot be rendered to a valid object. */
@@ -127,7 +127,7 @@ const environment = { variables: Object.fromEntries(contextNames.map((name) => [
 
 function interpolated(template: JsonObject, context: JsonObject): JsonValue {
   try {
-    return interpolate(template, context)
+    return interpolate(template, context, unsetVariables(context))
   } catch (error) {
     if (error instanceof InterpolationError) throw new StampError(error.message, { cause: error })
     throw error

@@ -112,6 +112,18 @@ describe('a tenant', () => {
     await stage.client.waitFor(thing, 'team-b/app-source', () => true)
   })
 
+  test('needs either get or list to have objects stamped', async () => {
+    const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role' }
+    const rules = [{ apiGroups: ['test.run'], resources: ['things'], verbs: ['list', 'create', 'patch'] }]
+    await stage.client.patch(role, 'team-b/builder', { merge: { rules: rules as never } })
+    await stage.apply(
+      template('ClusterTemplate', 'named', { template: { ...thing, metadata: { generateName: 'a-' }, spec: {} } }),
+      supplyChain('named', 'named', [{ name: 'a', templateRef: { kind: 'ClusterTemplate', name: 'named' } }]),
+      workloadOf('app', 'named', {}, 'team-b'),
+    )
+    await stage.ready('team-b/app', 'True')
+  })
+
   test('cannot read through the selector of a Runnable what its account may not read', async () => {
     const secret: KubeObject = {
       apiVersion: 'v1',

@@ -219,13 +219,11 @@ export class LiveCluster implements Cluster {
   async #reviewAccess({ group, plural }: ResourcePath): Promise<void> {
     const subject = serviceAccountSubject(this.#account)
     const namespace = this.#owner.metadata.namespace ?? ''
-    const { allowed } = await this.#dependencies.access.check(subject, {
-      verb: 'get',
-      group,
-      resource: plural,
-      namespace,
-    })
-    if (allowed) return
+    // Lists show whole objects, too, so either right is enough.
+    for (const verb of ['get', 'list']) {
+      const { allowed } = await this.#dependencies.access.check(subject, { verb, group, resource: plural, namespace })
+      if (allowed) return
+    }
     await requeueOnGrant(this.#account, this.#context.read)
     throw new ApplyError(
       'TemplateRejectedByAPIServer',

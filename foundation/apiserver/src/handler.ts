@@ -16,6 +16,8 @@ import { requestScope } from './handlers/request-scope.ts'
 import { handleResource } from './handlers/resource-handler.ts'
 import type { ServerDependencies } from './handlers/server-dependencies.ts'
 import type { RequestTarget, ServerRequest, ServerResponse } from './http/message.ts'
+import { RequestLimits } from './http/request-limits.ts'
+import type { AdmittedRequest, RequestLimitOptions } from './http/request-limits.ts'
 import type { Route, UpgradeHandler } from './http/route.ts'
 import type { UpgradeRequest } from './http/upgrade.ts'
 import { isWebSocketRequest, webSocketWatch } from './http/websocket.ts'
@@ -28,7 +30,7 @@ import { authorizationAttributes } from './request/authorization-attributes.ts'
 import { MalformedPath, nonResourceInfo, pathSegments, requestInfo } from './request/request-info.ts'
 import type { RequestInfo, ResourceRequestInfo } from './request/request-info.ts'
 import { OutputNegotiation } from './response/output-negotiation.ts'
-import { errorResponse, pathNotFound, withWarnings } from './response/response.ts'
+import { errorResponse, pathNotFound, textResponse, withWarnings } from './response/response.ts'
 import { originRules } from './objects/origin-rules.ts'
 
 /** The parts of a handler. */
@@ -40,6 +42,8 @@ export interface HandlerOptions {
   /** Resolves paths to the servers behind APIServices. */
   readonly upstreams?: Pick<UpstreamResolver, 'resolve'>
   readonly metrics: RequestMetrics
+  /** Limits of the requests in flight that come from outside this process. */
+  readonly limits?: RequestLimitOptions
   /** Called with errors that no client caused. */
   readonly onError: (error: unknown, request: ServerRequest) => void
 }
@@ -76,9 +80,11 @@ class Target implements RequestTarget {
 /** Handles requests; never throws. */
 export class Handler {
   readonly #options: HandlerOptions
+  readonly #limits: RequestLimits
 
   constructor(options: HandlerOptions) {
     this.#options = options
+    this.#limits = new RequestLimits(options.limits)
   }
 
   /** Resolves a request before its body is read; transports that do so pass the result on as the request's `target`. */
@@ -185,10 +191,53 @@ export class Handler {
     if (info.verb !== 'watch') checkTimeout(request.query)
     const user = await this.#authenticate(request)
     if (user instanceof StatusError) return forbid(user, output)
+    // Requests from this process are bounded by what it does.
+    if (request.user !== undefined || isProbe(info)) return this.#serve(request, target, info, user, output, warnings)
+    const admitted = this.#limits.admit(user)
+    if (admitted === undefined) return tooManyRequests()
+    let response: ServerResponse | undefined
+    try {
+      response = await this.#serve(request, target, info, user, output, warnings, admitted)
+      return response
+    } finally {
+      const isOpen = response?.body.kind === 'json' || response?.body.kind === 'bytes'
+      if (isOpen && request.onSent !== undefined) request.onSent(admitted.release)
+      else admitted.release()
+    }
+  }
+
+  /** Authorizes a request, then reads its body and responds: nothing is read for a client that may not send it. */
+  async #serve(
+    request: ServerRequest,
+    target: Target,
+    info: RequestInfo,
+    user: UserInfo,
+    output: OutputNegotiation,
+    warnings: string[],
+    admitted?: AdmittedRequest,
+  ): Promise<ServerResponse> {
     const attributes = authorizationAttributes(request, info, user)
     const decision = await this.#options.authorizer.authorize(attributes)
     if (!decision.allowed) return forbid(forbiddenRequest(attributes, decision.reason), output)
     if (target.upstream !== undefined) return target.upstream.forward(request, user)
+    const { incoming } = request
+    if (incoming === undefined) return this.#dispatch(request, target, info, user, output, warnings)
+    if (admitted?.reserve(incoming.maxBytes) === false) return tooManyRequests()
+    const body = await incoming.read()
+    request.signal.throwIfAborted()
+    // The body may have taken so long that the registry has changed.
+    const current = this.#targetOf(request)
+    return this.#dispatch({ ...request, body }, current, current.info ?? info, user, output, warnings)
+  }
+
+  async #dispatch(
+    request: ServerRequest,
+    target: Target,
+    info: RequestInfo,
+    user: UserInfo,
+    output: OutputNegotiation,
+    warnings: string[],
+  ): Promise<ServerResponse> {
     if (info.isResourceRequest) {
       const resource = this.#resourceOf(info, target)
       if (resource === 'no-path') return pathNotFound()
@@ -254,6 +303,18 @@ export class Handler {
     return false
   }
 }
+
+/** Returns the 429 of the real server, in plain text. */
+function tooManyRequests(): ServerResponse {
+  return textResponse(429, 'Too many requests, please try again later.\n', { 'retry-after': '1' })
+}
+
+/** Returns true for health checks, for which no limit holds. */
+function isProbe(info: RequestInfo): boolean {
+  return !info.isResourceRequest && probes.has(info.segments[0] ?? '')
+}
+
+const probes: ReadonlySet<string> = new Set(['healthz', 'livez', 'readyz'])
 
 /** Returns the 403 of an authorizer; unlike other responses it forbids browsers to sniff its type. */
 function forbid(error: StatusError, output: OutputNegotiation): ServerResponse {

@@ -133,6 +133,7 @@ export class ApiServer implements AsyncDisposable {
       routes: [rootPathsRoute(routes), ...routes],
       upstreams,
       metrics,
+      ...(options.requestLimits === undefined ? {} : { limits: options.requestLimits }),
       onError,
     })
     const clientOf = (user: UserInfo, name: string): Client =>

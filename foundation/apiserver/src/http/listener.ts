@@ -4,10 +4,11 @@ import type { Server } from 'node:https'
 import type { IncomingMessage, ServerResponse as HttpResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { SecureContextOptions } from 'node:tls'
-import { failure, internalError, methodNotAllowed, requestEntityTooLarge } from '@fairlead/kube'
-import type { Clock, StatusError } from '@fairlead/kube'
+import { failure, internalError, methodNotAllowed, StatusError } from '@fairlead/kube'
+import type { Clock } from '@fairlead/kube'
 import type { RequestTarget, ServerRequest, ServerResponse } from './message.ts'
-import { announcesTooMuch, maxBodyBytes, readBody, streamBody } from './request-body.ts'
+import { dropBody, incomingBody, isTooLongToDrop, maxBodyBytes, streamBody } from './request-body.ts'
+import { RequestOrder } from './request-order.ts'
 import { writeResponse } from './response-writer.ts'
 import { serverRequest, splitTarget } from './server-request.ts'
 import type { RequestHead } from './server-request.ts'
@@ -23,7 +24,7 @@ export interface ListenerTls {
 /** Options of a listener. */
 export interface ListenOptions {
   readonly tls: ListenerTls
-  /** Handles every request. An error that it throws becomes a 500. */
+  /** Handles every request, and reads its body where it wants one. An error that it throws becomes a 500. */
   readonly handle: (request: ServerRequest) => Promise<ServerResponse>
   readonly clock: Clock
   /** Default: loopback only. */
@@ -34,6 +35,8 @@ export interface ListenOptions {
   readonly arrival?: { readonly headers: number; readonly request: number }
   /** Resolves a request before its body is read and its user authenticated; without it every body may have 3 MiB. */
   readonly resolve?: (method: string, path: string, query: URLSearchParams) => RequestTarget
+  /** Connections beyond these are closed at once. Default 10,000. */
+  readonly maxConnections?: number
   /** Takes over connections that upgrade to another protocol; without it upgrades are ignored. */
   readonly upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
   /** Decides whether `upgrade` is called for a request; without it, for every upgrade request. */
@@ -55,6 +58,9 @@ export class ListenError extends Error {
   readonly code = 'ListenFailed'
 }
 
+/** Far more than clients of one machine open; each costs tens of kilobytes. */
+const maxConnections = 10_000
+
 /** The time that running requests have to finish after the listener was closed. Milliseconds. */
 const closingTimeout = 5_000
 
@@ -72,6 +78,7 @@ class HttpsListener implements Listener {
   /** Watches and other responses without an end of their own. */
   readonly #streams = new Set<AbortController>()
   readonly #sockets = new Set<Duplex>()
+  readonly #orders = new WeakMap<Duplex, RequestOrder>()
   #closing: Promise<void> | undefined
 
   constructor(options: ListenOptions) {
@@ -83,7 +90,7 @@ class HttpsListener implements Listener {
       requestCert: true,
       // A client without a trusted certificate may have a token.
       rejectUnauthorized: false,
-      handshakeTimeout: 30_000,
+      handshakeTimeout: 10_000,
       maxHeaderSize: 1024 * 1024,
       headersTimeout: headers,
       requestTimeout: request,
@@ -92,14 +99,12 @@ class HttpsListener implements Listener {
       noDelay: true,
       ...(options.wantsUpgrade === undefined ? {} : { shouldUpgradeCallback: options.wantsUpgrade }),
     })
-    this.#server.on('request', (request, response) => void this.#serve(request, response, this.#resolve(request)))
-    this.#server.on('checkContinue', (request, response) => {
-      const head = this.#resolve(request)
-      const limit = limitOf(head)
-      // The reader of an unbuffered body asks the client to continue.
-      if (limit !== 'stream' && !announcesTooMuch(request, limit)) response.writeContinue()
-      void this.#serve(request, response, head)
-    })
+    this.#server.maxConnections = options.maxConnections ?? maxConnections
+    const serve = (request: IncomingMessage, response: HttpResponse): void =>
+      this.#orderOf(request.socket).add(response, () => void this.#serve(request, response, this.#resolve(request)))
+    this.#server.on('request', serve)
+    // The reader of the body asks the client to continue.
+    this.#server.on('checkContinue', serve)
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
       respondToParserError(error, socket, options.clock),
     )
@@ -161,6 +166,12 @@ class HttpsListener implements Listener {
     await closed
   }
 
+  #orderOf(socket: Duplex): RequestOrder {
+    let order = this.#orders.get(socket)
+    if (order === undefined) this.#orders.set(socket, (order = new RequestOrder(socket)))
+    return order
+  }
+
   async #serve(request: IncomingMessage, response: HttpResponse, head: RequestHead): Promise<void> {
     const disconnected = new AbortController()
     response.on('close', () => {
@@ -171,7 +182,7 @@ class HttpsListener implements Listener {
     })
     response.on('error', () => response.destroy())
     const result = await this.#respond(request, response, head, disconnected.signal)
-    if (result === undefined || response.destroyed) return
+    if (response.destroyed) return
     if (result.body.kind === 'watch' || result.body.kind === 'stream') this.#streams.add(disconnected)
     if (this.#closing !== undefined) {
       // A kept-alive connection would delay closing, and so would a watch that has only just begun.
@@ -186,37 +197,27 @@ class HttpsListener implements Listener {
     response: HttpResponse,
     head: RequestHead,
     signal: AbortSignal,
-  ): Promise<ServerResponse | undefined> {
-    const limit = limitOf(head)
-    if (limit === 'stream') return this.#respondToStream(request, response, head, signal)
-    let body: Awaited<ReturnType<typeof readBody>>
-    try {
-      body = await readBody(request, limit)
-    } catch {
-      return undefined
-    }
-    if (body === 'too-large') {
-      if (!request.complete) response.setHeader('connection', 'close')
-      return statusResponse(requestEntityTooLarge(`limit is ${limit}`))
-    }
-    return this.#handle(serverRequest(request, head, body, signal))
-  }
-
-  async #respondToStream(
-    request: IncomingMessage,
-    response: HttpResponse,
-    head: RequestHead,
-    signal: AbortSignal,
   ): Promise<ServerResponse> {
-    const stream = streamBody(request, () => {
-      if (/^100-continue$/i.test(request.headers.expect ?? '')) response.writeContinue()
+    const limit = limitOf(head)
+    let isContinued = !/^100-continue$/i.test(request.headers.expect ?? '')
+    const begin = (): void => {
+      if (isContinued) return
+      isContinued = true
+      response.writeContinue()
+    }
+    const onSent = (callback: () => void): void => void response.once('close', callback)
+    const body = limit === 'stream' ? undefined : incomingBody(request, limit, begin)
+    const stream = limit === 'stream' ? { stream: streamBody(request, begin) } : {}
+    const result = await this.#handle({
+      ...serverRequest(request, head, undefined, signal),
+      ...stream,
+      incoming: body,
+      onSent,
     })
-    const result = await this.#handle({ ...serverRequest(request, head, undefined, signal), stream })
     if (!request.complete) {
-      // The response came before the end of the body: the rest is dropped, and the connection cannot be used again.
-      response.setHeader('connection', 'close')
-      request.on('error', () => undefined)
-      request.resume()
+      // The response came before the end of the body. A body that is long, or may never come, ends the connection.
+      if (!isContinued || limit === 'stream' || isTooLongToDrop(request)) response.setHeader('connection', 'close')
+      dropBody(request)
     }
     return result
   }
@@ -225,7 +226,9 @@ class HttpsListener implements Listener {
     try {
       return await this.#options.handle(request)
     } catch (error) {
-      return statusResponse(internalError(error instanceof Error ? error.message : String(error)))
+      return statusResponse(
+        error instanceof StatusError ? error : internalError(error instanceof Error ? error.message : String(error)),
+      )
     }
   }
 

@@ -1,7 +1,8 @@
-// A response of megabytes, written in slices, so that the client decrypts one while the next is encrypted. Chunks that
-// are shared with other responses (a list of objects) are never joined: a buffer of megabytes per response makes V8
-// scan its whole heap.
+// A response of megabytes, plain or compressed, written in slices, so that the client decrypts one while the next is
+// encrypted. Chunks that are shared with other responses (a list of objects) are never joined: a buffer of megabytes per
+// response makes V8 scan its whole heap.
 import type { ServerResponse as HttpResponse } from 'node:http'
+import { constants, createGzip } from 'node:zlib'
 import { drainLimit } from './outgoing-stream.ts'
 
 const sliceLength = 256 * 1024
@@ -31,6 +32,43 @@ export async function writeLongResponse(response: HttpResponse, chunks: readonly
   }
   await Promise.race([closed, new Promise<void>((resolve) => response.end(resolve))])
   response.setTimeout(0)
+}
+
+/** Compressors at work; each takes a thread of the pool now and then, and 300 kB. */
+const compressorLimit = 32
+let compressors = 0
+
+/** Returns false when so many responses are being compressed that another one is sent as it is. */
+export function canCompress(): boolean {
+  return compressors < compressorLimit
+}
+
+/**
+ * Compresses the chunks while they are written after the head: the client that reads slowly holds a slice, not a copy
+ * of the response. Resolves when the connection has taken all or is closed.
+ */
+export async function writeGzip(response: HttpResponse, chunks: readonly Uint8Array[]): Promise<void> {
+  if (response.destroyed) return
+  const gzip = createGzip({ level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024 })
+  compressors++
+  const closed = new Promise<void>((resolve) => response.once('close', resolve))
+  response.setTimeout(drainLimit, () => response.destroy())
+  gzip.on('error', () => response.destroy())
+  gzip.pipe(response)
+  try {
+    for (const slice of slicesOf(chunks)) {
+      const taken = new Promise<void>((resolve) => gzip.write(slice.bytes, () => resolve()))
+      await Promise.race([closed, taken])
+      if (response.destroyed) return
+      slice.release()
+    }
+    gzip.end()
+    await closed
+  } finally {
+    compressors--
+    gzip.destroy()
+    response.setTimeout(0)
+  }
 }
 
 interface Slice {

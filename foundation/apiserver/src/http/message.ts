@@ -17,12 +17,24 @@ export interface ServerRequest {
   readonly target?: RequestTarget | undefined
   /** The unbuffered body, in place of `body`, for a path that streams. */
   readonly stream?: AsyncIterable<Uint8Array>
+  /** A body that has not been read yet, in place of `body`: the handler reads it once the request is authorized. */
+  readonly incoming?: IncomingBody | undefined
+  /** Registers a callback for when the response has been sent or its connection is closed. */
+  readonly onSent?: (callback: () => void) => void
   readonly credentials: Credentials
   /** In-process clients have an identity; no authenticator is called. */
   readonly user?: UserInfo
   /** In-process clients take the value of a JSON response; no bytes are made for them. */
   readonly takesValue?: boolean
   readonly signal: AbortSignal
+}
+
+/** A body that has not been read yet. */
+export interface IncomingBody {
+  /** The bytes that reading it may take. */
+  readonly maxBytes: number
+  /** Reads the body. @throws StatusError 413, 400 when the client disconnects */
+  read(): Promise<Uint8Array | undefined>
 }
 
 /** A resolved method, path and query. */

@@ -1,5 +1,7 @@
 // The body of a request, read whole or rejected as too large. Memory is bounded by the limit.
 import type { IncomingMessage } from 'node:http'
+import { badRequest, requestEntityTooLarge } from '@fairlead/kube'
+import type { IncomingBody } from './message.ts'
 
 /** The largest body in bytes unless a path has a limit of its own: 3 MiB as in the real API server. */
 export const maxBodyBytes: number = 3 * 1024 * 1024
@@ -8,7 +10,7 @@ export const maxBodyBytes: number = 3 * 1024 * 1024
 export const droppedLimit: number = 64 * 1024 * 1024
 
 /** Returns true for a request whose Content-Length is above the limit. */
-export function announcesTooMuch(request: IncomingMessage, limit: number): boolean {
+function announcesTooMuch(request: IncomingMessage, limit: number): boolean {
   return Number(request.headers['content-length'] ?? 0) > limit
 }
 
@@ -22,20 +24,62 @@ export async function* streamBody(request: IncomingMessage, begin: () => void): 
 }
 
 /**
- * Reads a body: undefined when there is none, `'too-large'` when it is above the limit. Such a body is still read, and
+ * Returns the body of a request, or undefined when there is none. `begin` is called before the first byte is read.
+ */
+export function incomingBody(request: IncomingMessage, limit: number, begin: () => void): IncomingBody | undefined {
+  const { headers } = request
+  const announced = headers['content-length']
+  if (announced === undefined && headers['transfer-encoding'] === undefined) return undefined
+  return {
+    maxBytes: Math.min(limit, Number(announced ?? limit)),
+    async read() {
+      const body = await readBody(request, limit, begin).catch(() => {
+        throw badRequest('the client closed the connection before its body was read')
+      })
+      if (body === 'too-large') throw requestEntityTooLarge(`limit is ${limit}`)
+      return body
+    },
+  }
+}
+
+/**
+ * Drops the rest of a body, of which the handler read nothing or a part, so that a client that goes on sending can read
+ * the response. Closes the connection of a client that sends more than {@link droppedLimit}.
+ */
+export function dropBody(request: IncomingMessage): void {
+  let length = 0
+  request.on('error', () => undefined)
+  request.on('data', (chunk: Buffer) => {
+    length += chunk.length
+    if (length > droppedLimit) request.socket.destroy()
+  })
+  request.resume()
+}
+
+/** Returns true for a body that is not worth reading to its end: the connection cannot be used again. */
+export function isTooLongToDrop(request: IncomingMessage): boolean {
+  return announcesTooMuch(request, droppedLimit)
+}
+
+/**
+ * Reads a body: undefined when it is empty, `'too-large'` when it is above the limit. Such a body is still read, and
  * dropped, because a client that goes on sending may miss the response; up to {@link droppedLimit}, and not from a
  * client that waits for `100 Continue`. Rejects when the client disconnects.
  */
-export function readBody(request: IncomingMessage, limit: number): Promise<Uint8Array | undefined | 'too-large'> {
+function readBody(
+  request: IncomingMessage,
+  limit: number,
+  begin: () => void,
+): Promise<Uint8Array | undefined | 'too-large'> {
   const { headers } = request
-  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined)
-    return Promise.resolve(undefined)
   if (
     announcesTooMuch(request, limit) &&
     (headers.expect !== undefined || Number(headers['content-length']) > droppedLimit)
   ) {
     return Promise.resolve('too-large')
   }
+  if (request.destroyed && !request.complete) return Promise.reject(new Error('The client closed the connection.'))
+  begin()
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let length = 0

@@ -1,15 +1,11 @@
 // Writes the handler's responses to sockets: whole bodies, watches and other streams. A client makes the server hold a
 // bounded amount for a bounded time.
 import type { IncomingMessage, ServerResponse as HttpResponse } from 'node:http'
-import { promisify } from 'node:util'
-import { constants, gzip } from 'node:zlib'
 import { stringifyJson } from '@fairlead/kube'
 import type { Clock } from '@fairlead/kube'
 import type { ServerBody, ServerResponse } from './message.ts'
-import { writeLongResponse } from './long-response.ts'
+import { canCompress, writeGzip, writeLongResponse } from './long-response.ts'
 import { OutgoingStream } from './outgoing-stream.ts'
-
-const compress = promisify(gzip)
 
 /** Bodies above this are compressed for clients that accept it, as the real API server does. */
 const gzipAbove = 128 * 1024
@@ -64,15 +60,9 @@ async function writeWhole(
 ): Promise<void> {
   const length = chunks.reduce((sum, piece) => sum + piece.length, 0)
   const compressible = length > gzipAbove && !has(headers, 'content-encoding')
-  if (compressible && acceptsGzip(request)) {
-    const packed = await compress(joined(chunks), { level: constants.Z_BEST_SPEED })
-    response.writeHead(status, {
-      ...mutable(headers),
-      'content-encoding': 'gzip',
-      vary: varyOf(headers),
-      'content-length': packed.length,
-    })
-    return finish(response, [packed], packed.length)
+  if (compressible && acceptsGzip(request) && canCompress()) {
+    response.writeHead(status, { ...mutable(headers), 'content-encoding': 'gzip', vary: varyOf(headers) })
+    return writeGzip(response, chunks)
   }
   response.writeHead(status, { ...mutable(headers), 'content-length': length })
   return finish(response, chunks, length)

@@ -5,6 +5,7 @@ import type { AdmissionPlugin } from '../admission/plugin.ts'
 import type { StaticToken } from '../auth/authenticators.ts'
 import type { InternalController } from '../controllers/index.ts'
 import type { PodLogs } from '../handlers/pods/log.ts'
+import type { RequestLimitOptions } from '../http/request-limits.ts'
 import type { Route } from '../http/route.ts'
 import type { Authenticator } from '../identity/credentials.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -44,6 +45,8 @@ export interface ApiServerOptions {
   readonly onRestored?: () => Promise<void>
   /** HTTP routes beside the API. */
   readonly routes?: readonly Route[]
+  /** Limits of the requests in flight of each user and of all; those beyond get 429. */
+  readonly requestLimits?: RequestLimitOptions
   /** Returns random numbers in [0, 1), for generated names and jitter. */
   readonly random?: () => number
   /** Called with errors that no request caused. */

@@ -480,6 +480,8 @@ describe('an extension API server', () => {
         ...(index % 2 === 0 ? proxy : {}),
       })
       socket.on('error', () => undefined)
+      // Clients without a permission are refused before their body has arrived; they see that when they read.
+      socket.resume()
       socket.write(
         `POST ${notes} HTTP/1.1\r\nHost: x\r\nX-Remote-User: alice\r\nContent-Type: application/json\r\n${index % 4 < 2 ? '' : 'Content-Length: 1000\r\n\r\n{'}`,
       )

@@ -40,7 +40,11 @@ function json(value: object, status = 200): ServerResponse {
 
 function open(handle: ListenOptions['handle'], options: Partial<ListenOptions> = {}): Promise<Listener> {
   const { ca, server } = certificates
-  return listen({ tls: { ...server, clientCa: ca.cert }, handle, clock: systemClock, ...options })
+  const withBody: ListenOptions['handle'] = async (request) => {
+    const body = await request.incoming?.read()
+    return handle(body === undefined ? request : { ...request, body })
+  }
+  return listen({ tls: { ...server, clientCa: ca.cert }, handle: withBody, clock: systemClock, ...options })
 }
 
 function agent(options: { ca?: string; cert?: string; key?: string; keepAlive?: boolean } = {}): Agent {
@@ -235,6 +239,146 @@ test('sends 100 Continue to a client that expects it', async () => {
   response.resume()
 })
 
+test('does not ask for the body of a request that is refused without it', async () => {
+  const { ca, server } = certificates
+  await using listener = await listen({
+    tls: { ...server, clientCa: ca.cert },
+    handle: async () => json({}, 401),
+    clock: systemClock,
+  })
+  const headers = { 'Content-Length': 5, Expect: '100-continue' }
+  const to = { host: listener.host, port: listener.port, method: 'POST', headers, agent: agent() }
+  const request = httpsRequest(to)
+  let continued = 0
+  request.on('continue', () => void continued++)
+  request.flushHeaders()
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  response.resume()
+  expect([response.statusCode, response.headers.connection, continued]).toEqual([401, 'close', 0])
+  request.on('error', () => undefined).destroy()
+})
+
+test('a client that is refused before its body was read can send it to the end, and go on', async () => {
+  const { ca, server } = certificates
+  await using listener = await listen({
+    tls: { ...server, clientCa: ca.cert },
+    handle: async ({ path }) => json({ path }, 401),
+    clock: systemClock,
+  })
+  const through = agent({ keepAlive: true })
+  for (const path of ['/a', '/b']) {
+    const { status, body } = await ask(listener, {
+      method: 'POST',
+      path,
+      body: Buffer.alloc(2_000_000),
+      agent: through,
+    })
+    expect([status, JSON.parse(body.toString())]).toEqual([401, { path }])
+  }
+})
+
+test('handles the pipelined requests of a connection one after the other, each when the last response was read', async () => {
+  let handled = 0
+  const long = Buffer.alloc(30_000_000, 'x')
+  await using listener = await open(async () => {
+    handled++
+    return { status: 200, headers: {}, body: { kind: 'bytes', bytes: long } }
+  })
+  const socket = await raw(listener)
+  socket.pause()
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(100))
+  await eventually(() => expect(handled).toBe(1))
+  // Requests on other connections are handled meanwhile, so the server has had time for more of the first.
+  for (let round = 0; round < 3; round++) await ask(listener)
+  expect(handled).toBe(4)
+  let read = 0
+  for await (const chunk of socket as AsyncIterable<Buffer>) {
+    read += chunk.length
+    if (read > 3.5 * long.length) break
+  }
+  // Three responses have been read whole, and the fourth in part.
+  expect(handled).toBeLessThanOrEqual(3 + 5)
+})
+
+test('does not handle pipelined requests of a connection that was closed', async () => {
+  let handled = 0
+  const first = Promise.withResolvers<void>()
+  let signal: AbortSignal | undefined
+  await using listener = await open(async (request) => {
+    handled++
+    signal ??= request.signal
+    if (handled === 1) await first.promise
+    return json({})
+  })
+  const socket = await raw(listener)
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(100))
+  await eventually(() => expect(handled).toBe(1))
+  socket.destroy()
+  await eventually(() => expect(signal?.aborted).toBe(true))
+  first.resolve()
+  for (let round = 0; round < 3; round++) await ask(listener)
+  expect(handled).toBe(4)
+})
+
+test('closes a connection with more than 100 requests that wait', async () => {
+  let handled = 0
+  await using listener = await open(({ signal }) => {
+    handled++
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('left'))))
+  })
+  const socket = await raw(listener)
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(150))
+  expect(await readAll(socket).catch(() => '')).toBe('')
+  expect(handled).toBe(1)
+})
+
+test('responds to pipelined requests with bodies in their order', async () => {
+  await using listener = await open(async ({ body }) => json({ length: (body as Uint8Array).length }))
+  const socket = await raw(listener)
+  const bodies = ['a', 'b'.repeat(200_000), 'c', 'd'.repeat(300_000)]
+  for (const body of bodies) socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 3\r\n\r\nend')
+  const text = await readAll(socket)
+  const lengths = [...text.matchAll(/"length":(\d+)/g)].map(([, length]) => Number(length))
+  expect(lengths).toEqual([...bodies, 'end'].map(({ length }) => length))
+})
+
+test('sends a compressed response as it is read, and ends the compression of one whose client leaves', async () => {
+  // Noise does not get smaller.
+  const { randomFillSync } = await import('node:crypto')
+  const chunks = Array.from({ length: 40 }, () => randomFillSync(Buffer.alloc(1_000_000)))
+  let pulled = 0
+  const counted = chunks.map((chunk) => chunk)
+  const list = new Proxy(counted, {
+    get(target, name) {
+      if (typeof name === 'string' && /^\d+$/.test(name)) pulled++
+      return Reflect.get(target, name) as unknown
+    },
+  })
+  await using listener = await open(async () => {
+    return { status: 200, headers: {}, body: { kind: 'bytes', bytes: new Uint8Array(), chunks: list } }
+  })
+  const socket = await raw(listener)
+  socket.pause()
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\n\r\n')
+  await eventually(() => expect(pulled).toBeGreaterThan(chunks.length))
+  // A length is counted for each chunk first; then the buffers of the connection are filled.
+  for (let round = 0; round < 3; round++) await ask(listener, { path: '/', headers: { 'Accept-Encoding': 'gzip' } })
+  const before = pulled - 3 * 2 * chunks.length
+  expect(before).toBeLessThan(2 * chunks.length)
+  socket.destroy()
+})
+
+test('closes connections beyond its limit', async () => {
+  await using listener = await open(async () => json({}), { maxConnections: 2 })
+  const first = await raw(listener)
+  const second = await raw(listener)
+  await expect(raw(listener)).rejects.toThrow()
+  first.destroy()
+  second.destroy()
+  await eventually(async () => expect((await ask(listener)).status).toBe(200))
+})
+
 test.each([
   ['an unknown method', 'FOO /api HTTP/1.1\r\nHost: x\r\n\r\n', 405, 'MethodNotAllowed'],
   ['what is no HTTP', 'GET / SMTP/1.1\r\n\r\n', 400, 'BadRequest'],
@@ -331,7 +475,7 @@ test('sends long responses whole, whatever their chunks and their concurrency', 
   )
   await using listener = await open(async ({ path }) => {
     const pieces = bodies[Number(path.slice(1))]!
-    return { status: 200, headers: {}, body: { kind: 'bytes', bytes: Buffer.concat(pieces), pieces } }
+    return { status: 200, headers: {}, body: { kind: 'bytes', bytes: Buffer.concat(pieces), chunks: pieces } }
   })
   const asked = Array.from({ length: 24 }, (_, index) => index % bodies.length)
   const gzip = { 'Accept-Encoding': 'gzip' }
@@ -435,6 +579,7 @@ test('frames the chunks of a watch for its client and connection', async () => {
   const behind = await raw(listener)
   behind.write('GET /slow HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
   const texts = [chunked, plain, behind].map(readAll)
+  slow.resolve(json({ slow: true }))
   for (const { push } of watched) for (const text of ['one', 'two']) push(text)
   await eventually(() => expect(watched.flatMap(({ waiting }) => waiting)).toEqual([]))
   for (const { push, end } of watched) {
@@ -442,7 +587,6 @@ test('frames the chunks of a watch for its client and connection', async () => {
     end()
   }
   await eventually(() => expect(watched.flatMap(({ waiting }) => waiting)).toEqual([]))
-  slow.resolve(json({ slow: true }))
   const [first, second, third] = (await Promise.all(texts)) as [string, string, string]
   expect(first).toBe('8\r\none\ntwo\n\r\n6\r\nthree\n\r\n0\r\n\r\n')
   expect(second).toBe('one\ntwo\nthree\n')

@@ -126,8 +126,41 @@ export function pathNotFound(): ServerResponse {
 /** Returns the response with `Warning` headers added. */
 export function withWarnings(response: ServerResponse, warnings: readonly string[]): ServerResponse {
   if (warnings.length === 0) return response
-  const values = [...new Set(warnings)].map((text) => `299 - ${quoted(text)}`)
+  const values = withinBounds(new Set(warnings)).map((text) => `299 - ${quoted(text)}`)
   return { ...response, headers: { ...response.headers, warning: values } }
+}
+
+/** Code points of all warnings after which each is cut, and those of one that was cut: the real server's. */
+const warningsLimit = 4 * 1024
+const cutWarning = 256
+
+/** Returns the warnings that a response carries, as the recorder of the real server decides. */
+function withinBounds(warnings: Iterable<string>): readonly string[] {
+  const recorded: string[] = []
+  let written = 0
+  let isCutting = false
+  for (const text of warnings) {
+    if (text === '') continue
+    if (isCutting && written >= warningsLimit) break
+    recorded.push(isCutting ? firstCodePoints(text, cutWarning) : text)
+    written += lengthInCodePoints(recorded.at(-1)!)
+    if (isCutting || written <= warningsLimit) continue
+    isCutting = true
+    written = 0
+    for (const [index, whole] of recorded.entries()) {
+      recorded[index] = firstCodePoints(whole, cutWarning)
+      written += lengthInCodePoints(recorded[index])
+    }
+  }
+  return recorded
+}
+
+function firstCodePoints(text: string, count: number): string {
+  return text.length <= count ? text : [...text.slice(0, 2 * count)].slice(0, count).join('')
+}
+
+function lengthInCodePoints(text: string): number {
+  return [...text].length
 }
 
 /** Returns the Status of an error; errors that no client caused become 500. */

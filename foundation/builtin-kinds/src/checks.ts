@@ -137,6 +137,17 @@ export function isEmptySelector(selector: JsonObject): boolean {
   return Object.keys(mapAt(selector, 'matchLabels')).length === 0 && !has(selector, 'matchExpressions')
 }
 
+/** Returns the indices of the values that occur earlier in the list, too. */
+export function repeatedIndices(values: readonly JsonValue[]): ReadonlySet<number> {
+  const seen = new Set<JsonValue>()
+  const repeated = new Set<number>()
+  for (const [index, value] of values.entries()) {
+    if (seen.has(value)) repeated.add(index)
+    seen.add(value)
+  }
+  return repeated
+}
+
 /** Checks that a string is a DNS label. */
 export function labelName(field: string, value: string): FieldError[] {
   return invalidWith(field, value, dns1123Label(value))

@@ -18,13 +18,30 @@ export interface FieldSelector {
   toString(): string
 }
 
+/** The values that a field must have, and must not have. */
+interface FieldCondition {
+  readonly required: Set<string>
+  readonly excluded: Set<string>
+}
+
 /** Creates the field selector of these requirements. */
 export function fieldSelector(requirements: readonly FieldRequirement[]): FieldSelector {
+  const fields = new Map<string, FieldCondition>()
+  for (const { field, operator, value } of requirements) {
+    let condition = fields.get(field)
+    if (condition === undefined) fields.set(field, (condition = { required: new Set(), excluded: new Set() }))
+    condition[operator === '=' ? 'required' : 'excluded'].add(value)
+  }
   return {
     requirements,
     isEmpty: requirements.length === 0,
-    matches: (valueOf) =>
-      requirements.every(({ field, operator, value }) => (valueOf(field) === value) === (operator === '=')),
+    matches: (valueOf) => {
+      for (const [field, { required, excluded }] of fields) {
+        const value = valueOf(field)
+        if (excluded.has(value) || required.size > 1 || (required.size === 1 && !required.has(value))) return false
+      }
+      return true
+    },
     toString: () =>
       requirements.map(({ field, operator, value }) => field + operator + escapeFieldValue(value)).join(','),
   }

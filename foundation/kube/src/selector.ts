@@ -48,11 +48,71 @@ export class SelectorError extends Error {
   readonly code = 'InvalidSelector'
 }
 
+const fewKeys = 16
+
+/** All requirements of one key. */
+class LabelCondition {
+  isRequired = false
+  #isForbidden = false
+  #allowed: ReadonlySet<string> | undefined
+  readonly #excluded = new Set<string>()
+  #above: bigint | undefined
+  #below: bigint | undefined
+
+  add({ operator, values }: Requirement): void {
+    this.isRequired ||= operator !== '!' && operator !== '!=' && operator !== 'notin'
+    switch (operator) {
+      case 'exists':
+        break
+      case '!':
+        this.#isForbidden = true
+        break
+      case '=':
+      case '==':
+      case 'in':
+        this.#allowed = new Set(values.filter((value) => this.#allowed?.has(value) ?? true))
+        break
+      case '!=':
+      case 'notin':
+        for (const value of values) this.#excluded.add(value)
+        break
+      case 'gt':
+      case 'lt': {
+        const bound = parseInt64(values[0]!)!
+        if (operator === 'gt') this.#above = this.#above === undefined || bound > this.#above ? bound : this.#above
+        else this.#below = this.#below === undefined || bound < this.#below ? bound : this.#below
+      }
+    }
+  }
+
+  /** Reports whether a value that the object has meets all of them. */
+  matches(value: string): boolean {
+    if (this.#isForbidden || this.#excluded.has(value) || this.#allowed?.has(value) === false) return false
+    if (this.#above === undefined && this.#below === undefined) return true
+    const number = parseInt64(value)
+    return (
+      number !== undefined &&
+      (this.#above === undefined || number > this.#above) &&
+      (this.#below === undefined || number < this.#below)
+    )
+  }
+}
+
 class LabelQuery implements Selector {
   readonly requirements: readonly Requirement[]
+  /** The requirements by key: their number does not matter to an object, that of its labels does. */
+  readonly #conditions = new Map<string, LabelCondition>()
+  /** Keys that an object must have. */
+  readonly #required: readonly string[]
 
   constructor(requirements: readonly Requirement[]) {
     this.requirements = requirements
+    for (const requirement of requirements) {
+      let condition = this.#conditions.get(requirement.key)
+      if (condition === undefined) this.#conditions.set(requirement.key, (condition = new LabelCondition()))
+      condition.add(requirement)
+    }
+    this.#required = [...this.#conditions].filter(([, { isRequired }]) => isRequired).map(([key]) => key)
   }
 
   get isEmpty(): boolean {
@@ -60,8 +120,18 @@ class LabelQuery implements Selector {
   }
 
   matches(labels: Labels | undefined): boolean {
-    for (const requirement of this.requirements) {
-      if (!satisfies(labels ?? {}, requirement)) return false
+    // Ends at the first key that is missing, so after as many steps as there are labels.
+    for (const key of this.#required) if (labels === undefined || !Object.hasOwn(labels, key)) return false
+    if (labels === undefined) return true
+    // A selector of few keys and an object of many labels are the common case.
+    if (this.#conditions.size <= fewKeys) {
+      for (const [key, condition] of this.#conditions)
+        if (Object.hasOwn(labels, key) && !condition.matches(labels[key]!)) return false
+      return true
+    }
+    for (const key of Object.keys(labels)) {
+      const condition = this.#conditions.get(key)
+      if (condition !== undefined && !condition.matches(labels[key]!)) return false
     }
     return true
   }
@@ -161,30 +231,6 @@ function parseInt64(text: string): bigint | undefined {
   if (!/^[+-]?\d+$/.test(text)) return undefined
   const value = BigInt(text.replace(/^\+/, ''))
   return value >= -(1n << 63n) && value < 1n << 63n ? value : undefined
-}
-
-function satisfies(labels: Labels, { key, operator, values }: Requirement): boolean {
-  const value = Object.hasOwn(labels, key) ? labels[key] : undefined
-  switch (operator) {
-    case 'exists':
-      return value !== undefined
-    case '!':
-      return value === undefined
-    case '=':
-    case '==':
-    case 'in':
-      return value !== undefined && values.includes(value)
-    case '!=':
-    case 'notin':
-      return value === undefined || !values.includes(value)
-    case 'gt':
-    case 'lt': {
-      const actual = value === undefined ? undefined : parseInt64(value)
-      const bound = parseInt64(values[0]!)
-      if (actual === undefined || bound === undefined) return false
-      return operator === 'gt' ? actual > bound : actual < bound
-    }
-  }
 }
 
 function formatRequirement({ key, operator, values }: Requirement): string {

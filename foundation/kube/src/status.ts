@@ -1,6 +1,6 @@
 // The Status of a failed request, the error that carries it, and a constructor for each kind of failure with
 // Kubernetes' own messages (shared recordings; apimachinery's api/errors).
-import { fieldErrorBody, formatFieldErrors } from './field-error.ts'
+import { fieldErrorBody, formatFieldError, formatFieldErrors } from './field-error.ts'
 import type { FieldError } from './field-error.ts'
 import { goQuote } from './go-text.ts'
 
@@ -148,10 +148,28 @@ export function invalid(
   name: string,
   errors: readonly FieldError[],
 ): StatusError {
-  const causes = errors.map((error) => ({ reason: error.type, message: fieldErrorBody(error), field: error.field }))
+  const { shown, omitted } = withinBounds(errors)
+  const causes = shown.map((error) => ({ reason: error.type, message: fieldErrorBody(error), field: error.field }))
   const subject = `${kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`} ${goQuote(name)} is invalid`
   const details = compact({ name, group: kind.group, kind: kind.kind, causes })
-  return failure(422, 'Invalid', errors.length === 0 ? subject : `${subject}: ${formatFieldErrors(errors)}`, details)
+  if (errors.length === 0) return failure(422, 'Invalid', subject, details)
+  const rest = omitted === 0 ? '' : ` (and ${omitted} more errors)`
+  return failure(422, 'Invalid', `${subject}: ${formatFieldErrors(shown)}${rest}`, details)
+}
+
+/** The number of characters of errors in a Status. Far more than a person reads, and what every client can take. */
+const errorsLimit = 128 * 1024
+
+/** Returns the first of many errors, one at least; each may repeat long values and choices. */
+function withinBounds(errors: readonly FieldError[]): { shown: readonly FieldError[]; omitted: number } {
+  let length = 0
+  let count = 0
+  for (const error of errors) {
+    length += formatFieldError(error).length
+    if (length > errorsLimit && count > 0) break
+    count++
+  }
+  return { shown: errors.slice(0, count), omitted: errors.length - count }
 }
 
 /** 422 without a cause, as for a JSON patch that cannot be applied. */

@@ -14,7 +14,7 @@ import {
   YamlSyntaxError,
 } from '@fairlead/kube'
 import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
-import { kindOfResource, repeatedInYaml } from '../request/body-decoder.ts'
+import { checkYamlSize, kindOfResource, repeatedInYaml } from '../request/body-decoder.ts'
 import type { PatchOptions } from '../request/write-options.ts'
 import { setNamespace, undeterminableName, updateObject } from './update.ts'
 import type { Written } from './update.ts'
@@ -82,7 +82,7 @@ export async function applyObject(
     },
   })
   const written = await writing
-  if (options.fieldValidation === 'Warn') scope.warnings.push(...repeated)
+  if (options.fieldValidation === 'Warn') for (const warning of repeated) scope.warnings.push(warning)
   return written
 }
 
@@ -117,11 +117,7 @@ export function readApplied(source: PatchSource): { object: JsonObject; repeated
     value = source.json
   } else {
     try {
-      value =
-        plainJson(source) ??
-        parseYaml(new TextDecoder().decode(source), {
-          onDuplicate: (path, line) => void repeated.push(repeatedInYaml(path, line)),
-        })
+      value = plainJson(source) ?? readYaml(source, repeated)
     } catch (error) {
       if (error instanceof YamlSyntaxError || error instanceof JsonSyntaxError)
         throw badRequest(`error decoding YAML: error converting YAML to JSON: ${error.message}`)
@@ -134,6 +130,13 @@ export function readApplied(source: PatchSource): { object: JsonObject; repeated
     throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${message}`)
   }
   return { object: value ?? {}, repeated }
+}
+
+function readYaml(source: Uint8Array, repeated: string[]): JsonValue {
+  checkYamlSize(source)
+  return parseYaml(new TextDecoder().decode(source), {
+    onDuplicate: (path, line) => void repeated.push(repeatedInYaml(path, line)),
+  })
 }
 
 function checkAppliedKind({ resource: { definition, apiVersion } }: RequestScope, applied: JsonObject): void {

@@ -89,7 +89,9 @@ export function patchObject(
       return object
     },
   })
-  return written.finally(() => scope.warnings.push(...unknownFields))
+  return written.finally(() => {
+    for (const warning of unknownFields) scope.warnings.push(warning)
+  })
 }
 
 function patchedObject(
@@ -211,7 +213,8 @@ export function readPatch(
   validation: FieldValidation = 'Ignore',
 ): JsonValue {
   const patch = parsePatch(source, type, repeated)
-  if (type === jsonPatchType && validation !== 'Ignore') repeated.push(...jsonPatchErrors(patch))
+  if (type === jsonPatchType && validation !== 'Ignore')
+    for (const error of jsonPatchErrors(patch)) repeated.push(error)
   return patch
 }
 

@@ -270,6 +270,6 @@ function warn(scope: RequestScope, draft: Draft, old: KubeObject | undefined): v
   const { definition } = scope.resource
   const object = asObject(draft)
   if (!originRules(definition).requiresKnownFinalizers)
-    scope.warnings.push(...finalizerWarnings(object.metadata, old?.metadata))
-  scope.warnings.push(...(definition.strategy.warnings?.(object, old) ?? []))
+    for (const warning of finalizerWarnings(object.metadata, old?.metadata)) scope.warnings.push(warning)
+  for (const warning of definition.strategy.warnings?.(object, old) ?? []) scope.warnings.push(warning)
 }

@@ -94,7 +94,7 @@ function decode(
 ): { readonly object: JsonObject; readonly isShared: boolean } {
   const parsed = parseBody(scope, expected, protobuf?.decode)
   const { object, warnings } = decodeObject(parsed, expected, validation, registry)
-  scope.warnings.push(...warnings)
+  for (const warning of warnings) scope.warnings.push(warning)
   // Kinds with a Go type are decoded into new objects; custom resources keep what they share with the body.
   return { object, isShared: parsed.isShared && expected.isUnstructured }
 }

@@ -1,6 +1,6 @@
 // A response of megabytes, plain or compressed, written in slices, so that the client decrypts one while the next is
-// encrypted. Chunks that are shared with other responses (a list of objects) are never joined: a buffer of megabytes per
-// response makes V8 scan its whole heap.
+// encrypted. Chunks that are shared with other responses (a list of objects) are never joined: a buffer of megabytes
+// per response makes V8 scan its whole heap.
 import type { ServerResponse as HttpResponse } from 'node:http'
 import { constants, createGzip } from 'node:zlib'
 import { drainLimit } from './outgoing-stream.ts'

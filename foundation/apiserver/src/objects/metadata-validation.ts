@@ -43,8 +43,8 @@ export function validateMetadata(definition: ResourceDefinition, metadata: Objec
   if ((metadata.generation ?? 0) < 0) {
     errors.push(fieldErrors.invalid('metadata.generation', metadata.generation, 'must be greater than or equal to 0'))
   }
-  errors.push(...validateLabels(metadata), ...validateAnnotations(metadata), ...validateOwnerReferences(metadata))
-  errors.push(...validateFinalizers(metadata))
+  const checks = [validateLabels, validateAnnotations, validateOwnerReferences, validateFinalizers]
+  for (const check of checks) for (const error of check(metadata)) errors.push(error)
   if (originRules(definition).requiresKnownFinalizers) errors.push(...validateBuiltinFinalizers(metadata))
   return errors
 }

@@ -11,7 +11,7 @@ import {
   webhookUrlErrors,
 } from '@fairlead/kube'
 import type { Strategy } from '../definition/strategy.ts'
-import { invalidWith, labelSelectorErrors, oneOf } from '../checks.ts'
+import { invalidWith, labelSelectorErrors, oneOf, repeatedIndices } from '../checks.ts'
 import {
   draftAt,
   draftsAt,
@@ -185,8 +185,9 @@ const reviewVersions = ['v1', 'v1beta1']
 
 function reviewVersionErrors(field: string, versions: readonly string[], allowsUnknown: boolean): FieldError[] {
   if (versions.length === 0) return [fieldErrors.required(field, `must specify one of ${reviewVersions.join(', ')}`)]
+  const repeated = repeatedIndices(versions)
   const errors = versions.flatMap((version, index) =>
-    versions.indexOf(version) < index
+    repeated.has(index)
       ? [fieldErrors.invalid(fieldPath(field, index), version, 'duplicate version')]
       : invalidWith(fieldPath(field, index), version, dns1035Label(version)),
   )
@@ -323,10 +324,11 @@ function matchErrors(path: string, match: JsonObject): FieldError[] {
 
 function namedRuleErrors(path: string, rule: JsonObject): FieldError[] {
   const names = stringsAt(rule, 'resourceNames')
+  const repeated = repeatedIndices(names)
   const errors = names.flatMap((name, index) => {
     const field = fieldPath(path, 'resourceNames', index)
     const problems = invalidWith(field, name, pathSegmentName(name))
-    return names.indexOf(name) < index ? [...problems, fieldErrors.duplicate(field, name)] : problems
+    return repeated.has(index) ? [...problems, fieldErrors.duplicate(field, name)] : problems
   })
   return [...errors, ...ruleErrors(path, rule)]
 }
@@ -344,11 +346,11 @@ function bindingErrors(object: KubeObject): FieldError[] {
   if (has(spec, 'matchResources')) errors.push(...matchErrors('spec.matchResources', objectAt(spec, 'matchResources')))
   if (given.length === 0)
     return [...errors, fieldErrors.required('spec.validationActions', 'at least one validation action is required')]
+  const repeated = repeatedIndices(given)
   for (const [index, action] of given.entries()) {
     if (!actions.includes(action))
       errors.push(fieldErrors.notSupported(fieldPath('spec.validationActions', index), action, actions))
-    if (given.indexOf(action) !== index)
-      errors.push(fieldErrors.duplicate(fieldPath('spec.validationActions', index), action))
+    if (repeated.has(index)) errors.push(fieldErrors.duplicate(fieldPath('spec.validationActions', index), action))
   }
   if (given.includes('Deny') && given.includes('Warn')) {
     const detail =

@@ -2,7 +2,7 @@
 import type { FieldError, JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
 import { dns1123Subdomain, fieldErrors, fieldPath, goQuote, jsonEqual } from '@fairlead/kube'
 import type { Strategy } from '../definition/strategy.ts'
-import { invalidWith, oneOf } from '../checks.ts'
+import { invalidWith, oneOf, repeatedIndices } from '../checks.ts'
 import { draftAt, draftsAt, ensureAt, has, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 
 /** The strategy of CertificateSigningRequests. */
@@ -51,13 +51,13 @@ function withConditions(before: JsonObject, status: JsonObject): JsonObject {
 }
 
 function setTimes(status: MutableJsonObject, before: JsonObject, now: string): void {
+  const earlier = new Map<string, JsonObject>()
+  const identityOf = ({ type, status: state }: JsonObject): string => JSON.stringify([type, state])
+  for (const old of objectsAt(before, 'conditions').toReversed()) earlier.set(identityOf(old), old)
   for (const condition of draftsAt(status, 'conditions')) {
     if (!has(condition, 'lastUpdateTime')) condition['lastUpdateTime'] = now
     if (has(condition, 'lastTransitionTime')) continue
-    const same = objectsAt(before, 'conditions').find(
-      (old) => old['type'] === condition['type'] && old['status'] === condition['status'],
-    )
-    condition['lastTransitionTime'] = same?.['lastTransitionTime'] ?? now
+    condition['lastTransitionTime'] = earlier.get(identityOf(condition))?.['lastTransitionTime'] ?? now
   }
 }
 
@@ -99,8 +99,8 @@ function requestErrors(object: KubeObject): FieldError[] {
     )
   if (given.length === 0) errors.push(fieldErrors.required('spec.usages'))
   for (const [index, usage] of given.entries()) errors.push(...oneOf(fieldPath('spec.usages', index), usage, usages))
-  for (const [index, usage] of given.entries())
-    if (given.indexOf(usage) < index) errors.push(fieldErrors.duplicate(fieldPath('spec.usages', index), usage))
+  for (const index of repeatedIndices(given))
+    errors.push(fieldErrors.duplicate(fieldPath('spec.usages', index), given[index]!))
   if (signer === 'kubernetes.io/legacy-unknown')
     errors.push(
       fieldErrors.invalid('spec.signerName', signer, 'the legacy signerName is not allowed via this API version'),

@@ -2,7 +2,7 @@
 // (pkg/apis/core/validation, v1.35).
 import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath, qualifiedName } from '@fairlead/kube'
-import { invalidWith, oneOf } from '../checks.ts'
+import { invalidWith, oneOf, repeatedIndices } from '../checks.ts'
 import { has, numberAt, objectAt, stringAt, stringsAt } from '../fields.ts'
 import { isCidr } from '../networking/cidr.ts'
 import { specialAddressErrors } from '../networking/special-address.ts'
@@ -96,9 +96,10 @@ function familyErrors(spec: JsonObject, type: string): FieldError[] {
   const families = stringsAt(spec, 'ipFamilies')
   const [single, addresses] = [stringAt(spec, 'clusterIP'), stringsAt(spec, 'clusterIPs')]
   const isFreeHeadless = single === 'None' && Object.keys(objectAt(spec, 'selector')).length === 0
+  const repeated = repeatedIndices(families)
   for (const [index, family] of families.entries()) {
     const field = fieldPath('spec.ipFamilies', index)
-    if (families.indexOf(family) < index) errors.push(fieldErrors.duplicate(field, family))
+    if (repeated.has(index)) errors.push(fieldErrors.duplicate(field, family))
     else if (family !== 'IPv4' && family !== 'IPv6') errors.push(...oneOf(field, family, ['IPv4', 'IPv6']))
   }
   if (has(spec, 'ipFamilyPolicy'))

@@ -117,10 +117,11 @@ function keepAllocated(spec: MutableJsonObject, old: JsonObject): void {
   for (const field of ['ipFamilies', 'ipFamilyPolicy', 'healthCheckNodePort'])
     if (has(old, field)) fill(spec, { [field]: old[field] ?? null })
   if (!hasNodePorts(spec['type'])) return
+  const identityOf = ({ port, protocol }: JsonObject): string => JSON.stringify([port, protocol])
+  const earlier = new Map<string, JsonObject>()
+  for (const port of objectsAt(old, 'ports').toReversed()) earlier.set(identityOf(port), port)
   for (const port of draftsAt(spec, 'ports')) {
-    const before = objectsAt(old, 'ports').find(
-      (candidate) => candidate['port'] === port['port'] && candidate['protocol'] === port['protocol'],
-    )
+    const before = earlier.get(identityOf(port))
     if (before !== undefined && has(before, 'nodePort')) fill(port, { nodePort: before['nodePort'] ?? null })
   }
 }

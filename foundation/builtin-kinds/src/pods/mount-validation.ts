@@ -14,6 +14,8 @@ export function mountErrors(
   volumes: ReadonlyMap<string, JsonObject>,
 ): FieldError[] {
   const paths = new Set<string>()
+  const deviceNames = new Set(devices.map((device) => stringAt(device, 'name')))
+  const devicePaths = new Set(devices.map((device) => stringAt(device, 'devicePath')))
   return mounts.flatMap((mount, index) => {
     const path = fieldPath(field, index)
     const name = stringAt(mount, 'name')
@@ -26,9 +28,9 @@ export function mountErrors(
     if (mountPath === '') errors.push(fieldErrors.required(`${path}.mountPath`))
     if (paths.has(mountPath)) errors.push(fieldErrors.invalid(`${path}.mountPath`, mountPath, 'must be unique'))
     paths.add(mountPath)
-    if (devices.some((device) => stringAt(device, 'name') === name))
+    if (deviceNames.has(name))
       errors.push(fieldErrors.invalid(`${path}.name`, name, 'must not already exist in volumeDevices'))
-    if (devices.some((device) => stringAt(device, 'devicePath') === mountPath))
+    if (devicePaths.has(mountPath))
       errors.push(
         fieldErrors.invalid(`${path}.mountPath`, mountPath, 'must not already exist as a path in volumeDevices'),
       )
@@ -81,6 +83,8 @@ export function volumeDeviceErrors(
 ): FieldError[] {
   const names = new Set<string>()
   const paths = new Set<string>()
+  const mountNames = new Set(mounts.map((mount) => stringAt(mount, 'name')))
+  const mountPaths = new Set(mounts.map((mount) => stringAt(mount, 'mountPath')))
   return devices.flatMap((device, index) => {
     const path = fieldPath(field, index)
     const name = stringAt(device, 'name')
@@ -99,9 +103,8 @@ export function volumeDeviceErrors(
     if (paths.has(devicePath)) wrongPath('must be unique')
     if (backstepErrors(path, devicePath).length > 0) wrongPath("can not contain backsteps ('..')")
     else paths.add(devicePath)
-    if (mounts.some((mount) => stringAt(mount, 'name') === name)) wrongName('must not already exist in volumeMounts')
-    if (mounts.some((mount) => stringAt(mount, 'mountPath') === devicePath))
-      wrongPath('must not already exist as a path in volumeMounts')
+    if (mountNames.has(name)) wrongName('must not already exist in volumeMounts')
+    if (mountPaths.has(devicePath)) wrongPath('must not already exist as a path in volumeMounts')
     if (name !== '') names.add(name)
     return errors
   })

@@ -45,18 +45,44 @@ function projectedPaths(source: JsonObject): SourcedPath[] {
   return []
 }
 
-function overlaps(paths: readonly SourcedPath[]): string[] {
-  const seen: SourcedPath[] = []
-  return paths.flatMap(({ path, source }) => {
-    const next = { path: path.replace(/\/+$/, ''), source }
-    const found = seen.filter((other) => next.path !== '' && isWithin(next.path, other.path))
-    seen.push(next)
-    return found.map((other) => `${shown(next)} with ${shown(other)}`)
-  })
+/** The number of overlaps that are reported of one volume; a response carries no more. */
+const overlapLimit = 100
+
+/** A folder or file of the paths seen so far. */
+class Folder {
+  readonly children = new Map<string, Folder>()
+  /** Indices of the paths that end here. */
+  readonly here: number[] = []
+  /** Indices of the paths that end below. */
+  readonly below: number[] = []
 }
 
-function isWithin(a: string, b: string): boolean {
-  return a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`)
+/** Returns the pairs of overlapping paths, each path with the earlier ones, up to a limit. */
+function overlaps(paths: readonly SourcedPath[]): string[] {
+  const root = new Folder()
+  const trimmed = paths.map(({ path, source }) => ({ path: path.replace(/\/+$/, ''), source }))
+  const found: string[] = []
+  for (const [index, next] of trimmed.entries()) {
+    const others: number[] = []
+    const above: Folder[] = []
+    let folder = root
+    for (const name of next.path.split('/')) {
+      above.push(folder)
+      others.push(...folder.here.slice(0, overlapLimit))
+      let child = folder.children.get(name)
+      if (child === undefined) folder.children.set(name, (child = new Folder()))
+      folder = child
+    }
+    others.push(...folder.here.slice(0, overlapLimit), ...folder.below.slice(0, overlapLimit))
+    for (const passed of above) passed.below.push(index)
+    folder.here.push(index)
+    if (next.path === '') continue
+    for (const other of others.sort((a, b) => a - b)) {
+      if (found.length === overlapLimit) return found
+      found.push(`${shown(next)} with ${shown(trimmed[other]!)}`)
+    }
+  }
+  return found
 }
 
 function shown({ path, source }: SourcedPath): string {

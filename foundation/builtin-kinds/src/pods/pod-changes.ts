@@ -1,7 +1,7 @@
 // Validation of pod updates: of the pod itself, its ephemeral containers, its resources (pkg/apis/core/validation,
 // v1.35).
 import type { FieldError, JsonObject, JsonValue, KubeObject, MutableJsonObject } from '@fairlead/kube'
-import { fieldErrors, fieldPath, goQuote, jsonEqual } from '@fairlead/kube'
+import { fieldErrors, fieldPath, goQuote, jsonEqual, marshalGoJson } from '@fairlead/kube'
 import { imageErrors } from './pod-images.ts'
 import { has, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
 import { structDifference } from '../go-types/struct-difference.ts'
@@ -27,9 +27,13 @@ export function withResources(old: JsonObject, spec: JsonObject): JsonObject {
   const next: MutableJsonObject = { ...old }
   for (const list of ['containers', 'initContainers']) {
     if (!has(old, list)) continue
-    const given = objectsAt(spec, list)
+    const given = new Map(
+      objectsAt(spec, list)
+        .toReversed()
+        .map((container) => [container['name'], container]),
+    )
     next[list] = objectsAt(old, list).map((container) => {
-      const found = given.find((candidate) => candidate['name'] === container['name'])
+      const found = given.get(container['name'])
       return found === undefined ? container : withField(container, 'resources', found['resources'])
     })
   }
@@ -72,10 +76,8 @@ function deadlineChangeErrors(seconds: number | undefined, old: number | undefin
 
 function tolerationChangeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
   const timeless = ({ tolerationSeconds: _seconds, ...rest }: JsonObject): JsonObject => rest
-  const now = objectsAt(spec, 'tolerations').map(timeless)
-  const kept = objectsAt(old, 'tolerations').every((toleration) =>
-    now.some((candidate) => jsonEqual(candidate, timeless(toleration))),
-  )
+  const now = new Set(objectsAt(spec, 'tolerations').map((toleration) => marshalGoJson(timeless(toleration))))
+  const kept = objectsAt(old, 'tolerations').every((toleration) => now.has(marshalGoJson(timeless(toleration))))
   return kept
     ? []
     : [

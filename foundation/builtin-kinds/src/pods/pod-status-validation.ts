@@ -1,5 +1,5 @@
 // Validation of a pod's status (pkg/apis/core/validation, v1.35).
-import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
+import type { FieldError, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { dns1123Subdomain, fieldErrors, fieldPath, qualifiedName } from '@fairlead/kube'
 import { isIP } from 'node:net'
 import { isIpAddress } from '../core/ip-address.ts'
@@ -46,12 +46,16 @@ export function podStatusErrors(object: KubeObject, old: KubeObject): FieldError
 function restartErrors(status: JsonObject, old: KubeObject): FieldError[] {
   const policy = stringAt(old, 'spec', 'restartPolicy')
   if (policy === 'Always') return []
+  const statuses = objectsAt(status, 'containerStatuses')
+  const indices = new Map(
+    statuses.map((now, index): [JsonValue | undefined, number] => [now['name'], index]).toReversed(),
+  )
   return objectsAt(old, 'status', 'containerStatuses').flatMap((before) => {
     const terminated = objectAt(before, 'state', 'terminated')
     if (!has(objectAt(before, 'state'), 'terminated')) return []
     if (policy === 'OnFailure' && (numberAt(terminated, 'exitCode') ?? 0) !== 0) return []
-    const index = objectsAt(status, 'containerStatuses').findIndex((now) => now['name'] === before['name'])
-    const now = objectsAt(status, 'containerStatuses')[index]
+    const index = indices.get(before['name']) ?? -1
+    const now = statuses[index]
     if (now === undefined || has(objectAt(now, 'state'), 'terminated')) return []
     return [
       fieldErrors.forbidden(

@@ -1,5 +1,5 @@
 // Warnings of the API server about a pod's spec, alone or in a template (pkg/api/pod/warnings.go, v1.35).
-import type { JsonObject, KubeObject } from '@fairlead/kube'
+import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { fieldPath, goQuote, jsonEqual, parseQuantity } from '@fairlead/kube'
 import { has, mapAt, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
 import { overlappingPathWarnings } from './overlapping-paths.ts'
@@ -165,18 +165,47 @@ function environmentWarnings(field: string, container: JsonObject): string[] {
   })
 }
 
+/** Ports that clash are compared until so many warnings are reported; a response carries no more. */
+const portClashLimit = 100
+
+interface PlacedPort {
+  readonly place: string
+  readonly port: JsonObject
+  readonly order: number
+}
+
 function portWarnings(containers: readonly [string, JsonObject][]): string[] {
-  const taken = new Map<string, { place: string; port: JsonObject }[]>()
+  // By container port and protocol, of these all, those of a host port, and those of a host port and address.
+  const taken = new Map<string, PlacedPort[]>()
+  const placed = (...key: readonly JsonValue[]): PlacedPort[] => {
+    const text = JSON.stringify(key)
+    let list = taken.get(text)
+    if (list === undefined) taken.set(text, (list = []))
+    return list
+  }
+  let order = 0
+  let reported = 0
   return containers.flatMap(([path, container]) =>
     objectsAt(container, 'ports').flatMap((port, index) => {
+      if (reported > portClashLimit) return []
       const place = fieldPath(path, 'ports', index)
-      const key = `${numberAt(port, 'containerPort')}/${stringAt(port, 'protocol')}`
-      const others = taken.get(key) ?? []
-      taken.set(key, [...others, { place, port }])
-      return others.flatMap((other) => {
+      const key = [numberAt(port, 'containerPort') ?? null, stringAt(port, 'protocol')] as const
+      const [host, ip] = [numberAt(port, 'hostPort') ?? 0, stringAt(port, 'hostIP')]
+      const others =
+        host === 0
+          ? placed(...key)
+          : [
+              ...placed(...key, 0),
+              ...(ip === '' ? placed(...key, host) : [...placed(...key, host, ''), ...placed(...key, host, ip)]),
+            ].sort((a, b) => a.order - b.order)
+      const clashes = others.flatMap((other) => {
         const kind = clash(port, other.port)
         return kind === '' ? [] : [`${place}: ${kind} port definition with ${other.place}`]
       })
+      const own = { place, port, order: order++ }
+      for (const list of [placed(...key), placed(...key, host), placed(...key, host, ip)]) list.push(own)
+      reported += clashes.length
+      return clashes
     }),
   )
 }

@@ -1,6 +1,6 @@
 // The admission plugin RuntimeClass: the overhead and scheduling of a pod's class.
 import type { JsonObject, MutableJsonObject } from '@fairlead/kube'
-import { forbidden, jsonEqual } from '@fairlead/kube'
+import { forbidden, jsonEqual, marshalGoJson } from '@fairlead/kube'
 import type { WriteContext } from '../definition/strategy.ts'
 import { has, mapAt, objectAt, objectsAt, stringAt } from '../fields.ts'
 
@@ -31,8 +31,9 @@ export function applyRuntimeClass(spec: MutableJsonObject, pod: JsonObject, cont
       )
   if (Object.keys(selector).length > 0) spec['nodeSelector'] = { ...own, ...selector }
   const tolerations = objectsAt(spec, 'tolerations')
+  const present = new Set(tolerations.map((toleration) => marshalGoJson(toleration)))
   const added = objectsAt(found, 'scheduling', 'tolerations').filter(
-    (toleration) => !tolerations.some((present) => jsonEqual(present, toleration)),
+    (toleration) => !present.has(marshalGoJson(toleration)),
   )
   if (added.length > 0) spec['tolerations'] = [...tolerations, ...added]
 }

@@ -168,17 +168,18 @@ function labelKeyErrors(path: string, term: JsonObject, fields: readonly string[
     return keys.flatMap((key, index) => invalidWith(fieldPath(path, field, index), key, qualifiedName(key)))
   })
   const matched = stringsAt(term, 'matchLabelKeys')
+  const lastIndexes = new Map(matched.map((key, index) => [key, index]))
   const seen = new Set(Object.keys(mapAt(term, 'labelSelector', 'matchLabels')))
   for (const expression of objectsAt(term, 'labelSelector', 'matchExpressions')) {
     const key = stringAt(expression, 'key')
-    const index = matched.lastIndexOf(key)
-    if (index >= 0 && seen.has(key))
+    const index = lastIndexes.get(key)
+    if (index !== undefined && seen.has(key))
       errors.push(fieldErrors.invalid(fieldPath(path, index), key, 'exists in both matchLabelKeys and labelSelector'))
     seen.add(key)
   }
-  const mismatched = stringsAt(term, 'mismatchLabelKeys')
+  const mismatched = new Set(stringsAt(term, 'mismatchLabelKeys'))
   for (const [index, key] of matched.entries()) {
-    if (mismatched.includes(key))
+    if (mismatched.has(key))
       errors.push(
         fieldErrors.invalid(
           fieldPath(path, 'matchLabelKeys', index),
@@ -192,6 +193,9 @@ function labelKeyErrors(path: string, term: JsonObject, fields: readonly string[
 
 /** Validates `topologySpreadConstraints`. */
 export function spreadErrors(field: string, constraints: readonly JsonObject[]): FieldError[] {
+  const identityOf = (constraint: JsonObject): string =>
+    JSON.stringify([stringAt(constraint, 'topologyKey'), stringAt(constraint, 'whenUnsatisfiable')])
+  const lastIndexes = new Map(constraints.map((constraint, index) => [identityOf(constraint), index]))
   return constraints.flatMap((constraint, index) => {
     const path = fieldPath(field, index)
     const key = stringAt(constraint, 'topologyKey')
@@ -199,10 +203,9 @@ export function spreadErrors(field: string, constraints: readonly JsonObject[]):
     const errors = [...positiveNumber(`${path}.maxSkew`, numberAt(constraint, 'maxSkew') ?? 0)]
     if (key === '') errors.push(fieldErrors.required(`${path}.topologyKey`, 'can not be empty'))
     errors.push(...oneOf(`${path}.whenUnsatisfiable`, action, ['DoNotSchedule', 'ScheduleAnyway']))
-    const repeated = constraints
-      .slice(index + 1)
-      .some((other) => stringAt(other, 'topologyKey') === key && stringAt(other, 'whenUnsatisfiable') === action)
-    if (repeated) errors.push(fieldErrors.duplicate(`${path}.{topologyKey, whenUnsatisfiable}`, `{${key}, ${action}}`))
+    const isRepeated = lastIndexes.get(identityOf(constraint)) !== index
+    if (isRepeated)
+      errors.push(fieldErrors.duplicate(`${path}.{topologyKey, whenUnsatisfiable}`, `{${key}, ${action}}`))
     const minimum = numberAt(constraint, 'minDomains')
     if (minimum !== undefined) {
       errors.push(...positiveNumber(`${path}.minDomains`, minimum))

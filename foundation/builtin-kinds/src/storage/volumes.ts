@@ -2,7 +2,7 @@
 import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath, jsonEqual, parseQuantity, qualifiedName } from '@fairlead/kube'
 import type { Strategy } from '../definition/strategy.ts'
-import { immutable, invalidWith, oneOf, subdomainName } from '../checks.ts'
+import { immutable, invalidWith, oneOf, repeatedIndices, subdomainName } from '../checks.ts'
 import { ensureAt, fill, fillStrings, has, mapAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 import { backstepErrors } from '../pods/paths.ts'
 import { nodeSelectorErrors } from '../pods/scheduling-validation.ts'
@@ -236,8 +236,8 @@ function topologyTermErrors(path: string, term: JsonObject): FieldError[] {
     const key = stringAt(expression, 'key')
     const values = stringsAt(expression, 'values')
     const errors = values.length === 0 ? [fieldErrors.required(`${place}.values`)] : []
-    for (const [at, value] of values.entries())
-      if (values.indexOf(value) < at) errors.push(fieldErrors.duplicate(fieldPath(place, 'values', at), value))
+    for (const at of repeatedIndices(values))
+      errors.push(fieldErrors.duplicate(fieldPath(place, 'values', at), values[at]!))
     errors.push(...invalidWith(`${place}.key`, key, qualifiedName(key)))
     if (keys.has(key)) errors.push(fieldErrors.duplicate(`${place}.key`, key))
     keys.add(key)

@@ -1,15 +1,17 @@
 // Validation of a Job's policies: pod failure, pod replacement, success (pkg/apis/batch/validation, v1.35).
 import type { FieldError, JsonObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath, goQuote, qualifiedName } from '@fairlead/kube'
-import { invalidWith, nonNegative, oneOf } from '../checks.ts'
+import { invalidWith, nonNegative, oneOf, repeatedIndices } from '../checks.ts'
 import { has, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
 import { invalidInternal } from '../go-types/internal-form.ts'
 
 /** Validates the pod failure policy and the success policy of a Job. */
 export function policyErrors(path: string, spec: JsonObject): FieldError[] {
   const errors: FieldError[] = []
-  const containers = ['containers', 'initContainers'].flatMap((list) =>
-    objectsAt(spec, 'template', 'spec', list).map((container) => stringAt(container, 'name')),
+  const containers = new Set(
+    ['containers', 'initContainers'].flatMap((list) =>
+      objectsAt(spec, 'template', 'spec', list).map((container) => stringAt(container, 'name')),
+    ),
   )
   if (has(spec, 'podFailurePolicy')) {
     const rules = objectsAt(spec, 'podFailurePolicy', 'rules')
@@ -40,7 +42,7 @@ function failureRuleErrors(
   path: string,
   rule: JsonObject,
   hasIndexLimit: boolean,
-  containers: readonly string[],
+  containers: ReadonlySet<string>,
 ): FieldError[] {
   const action = stringAt(rule, 'action')
   const conditions = objectsAt(rule, 'onPodConditions')
@@ -69,7 +71,7 @@ function failureRuleErrors(
   return errors
 }
 
-function exitCodeErrors(path: string, requirement: JsonObject, containers: readonly string[]): FieldError[] {
+function exitCodeErrors(path: string, requirement: JsonObject, containers: ReadonlySet<string>): FieldError[] {
   const operator = stringAt(requirement, 'operator')
   const name = stringAt(requirement, 'containerName')
   const values = (requirement['values'] ?? []) as readonly number[]
@@ -77,7 +79,7 @@ function exitCodeErrors(path: string, requirement: JsonObject, containers: reado
     operator === ''
       ? [fieldErrors.required(`${path}.operator`, `valid values: ${quotedList(['In', 'NotIn'])}`)]
       : oneOf(`${path}.operator`, operator, ['In', 'NotIn'])
-  if (has(requirement, 'containerName') && !containers.includes(name))
+  if (has(requirement, 'containerName') && !containers.has(name))
     errors.push(
       fieldErrors.invalid(
         `${path}.containerName`,
@@ -88,11 +90,12 @@ function exitCodeErrors(path: string, requirement: JsonObject, containers: reado
   if (values.length === 0)
     errors.push(fieldErrors.invalid(`${path}.values`, requirement['values'] ?? null, 'at least one value is required'))
   if (values.length > 255) errors.push(fieldErrors.tooMany(`${path}.values`, values.length, 255))
+  const repeated = repeatedIndices(values)
   for (const [index, value] of values.entries()) {
     const place = fieldPath(path, 'values', index)
     if (operator === 'In' && value === 0)
       errors.push(fieldErrors.invalid(place, value, 'must not be 0 for the In operator'))
-    if (values.indexOf(value) < index) errors.push(fieldErrors.duplicate(place, value))
+    if (repeated.has(index)) errors.push(fieldErrors.duplicate(place, value))
   }
   if (values.some((value, index) => index > 0 && (values[index - 1] ?? 0) > value))
     errors.push(fieldErrors.invalid(`${path}.values`, values, 'must be ordered'))

@@ -151,10 +151,11 @@ function updateErrors(update: JsonObject): FieldError[] {
 function templateWithClaims(spec: JsonObject): JsonObject {
   const template = objectAt(spec, 'template')
   const claims = objectsAt(spec, 'volumeClaimTemplates').map((claim) => stringAt(claim, 'metadata', 'name'))
+  const claimed = new Set(claims)
   const { hostname: _hostname, subdomain: _subdomain, ...podSpec } = objectAt(template, 'spec')
   const volumes = [
     ...claims.map((name) => ({ name, persistentVolumeClaim: { claimName: name } })),
-    ...objectsAt(podSpec, 'volumes').filter((volume) => !claims.includes(stringAt(volume, 'name'))),
+    ...objectsAt(podSpec, 'volumes').filter((volume) => !claimed.has(stringAt(volume, 'name'))),
   ]
   return { ...template, spec: { ...podSpec, ...(volumes.length === 0 ? {} : { volumes }) } }
 }

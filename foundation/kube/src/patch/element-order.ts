@@ -1,5 +1,6 @@
 // The order of lists that a strategic merge patch merges: elements of the patch keep the patch's order, elements of the
 // server alone stay next to their neighbors where possible.
+import { marshalGoJson } from '../go-json.ts'
 import { jsonEqual } from '../json.ts'
 import { isJsonObject, ownValue } from '../own-property.ts'
 import type { JsonValue } from '../object.ts'
@@ -16,6 +17,11 @@ export function elementKey(mergeKey: string): ElementKey {
 /** Reports whether both keys exist and are equal. */
 export function sameKey(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   return a !== undefined && b !== undefined && jsonEqual(a, b)
+}
+
+/** Returns the identity of a key, by which a Map finds it: equal for keys that are {@link sameKey}. */
+export function keyIdentity(key: JsonValue): string {
+  return typeof key === 'string' ? `"${key}` : marshalGoJson(key)
 }
 
 /**
@@ -54,17 +60,16 @@ export function orderElements(
 
 /** Returns the first index of an element's key in a list, -1 when it is absent. */
 function positions(list: readonly JsonValue[], keyOf: ElementKey): (element: JsonValue) => number {
-  const scalars = new Map<JsonValue, number>()
-  list.forEach((element, i) => {
+  const indices = new Map<string, number>()
+  for (const [index, element] of list.entries()) {
     const key = keyOf(element)
-    if (key !== undefined && !scalars.has(key)) scalars.set(key, i)
-  })
+    if (key === undefined) continue
+    const identity = keyIdentity(key)
+    if (!indices.has(identity)) indices.set(identity, index)
+  }
   return (element) => {
     const key = keyOf(element)
-    if (key === undefined) return -1
-    const direct = scalars.get(key)
-    if (direct !== undefined || typeof key !== 'object') return direct ?? -1
-    return list.findIndex((other) => sameKey(keyOf(other), key))
+    return key === undefined ? -1 : (indices.get(keyIdentity(key)) ?? -1)
   }
 }
 

@@ -5,7 +5,7 @@ import { jsonTypeName } from '../json.ts'
 import { isJsonArray, isJsonObject, ownValue, setOwn } from '../own-property.ts'
 import type { JsonObject, JsonValue, MutableJsonObject } from '../object.ts'
 import type { SchemaNode, TypeSchema } from '../schema/schema-node.ts'
-import { elementKey, orderElements, sameKey } from './element-order.ts'
+import { elementKey, keyIdentity, orderElements, sameKey } from './element-order.ts'
 
 const directive = '$patch'
 const retainKeys = '$retainKeys'
@@ -250,11 +250,22 @@ function mergeMaps(original: readonly JsonValue[], patch: readonly JsonValue[], 
   const { base, changes } = applyElementDirectives(original, patch as readonly JsonObject[], mergeKey)
   const merged = [...base]
   const keyOf = elementKey(mergeKey)
+  const indices = new Map<string, number>()
+  const addIndex = (element: JsonValue, index: number): void => {
+    const key = keyOf(element)
+    if (key === undefined) return
+    const identity = keyIdentity(key)
+    if (!indices.has(identity)) indices.set(identity, index)
+  }
+  for (const [index, element] of merged.entries()) addIndex(element, index)
+  const items = field.items()
   for (const change of changes) {
-    const key = requireMergeKey(change, mergeKey)
-    const at = merged.findIndex((element) => sameKey(keyOf(element), key))
-    if (at >= 0) merged[at] = mergeMap(merged[at] as JsonObject, change, field.items())
-    else merged.push(withoutDirectives(change) ?? {})
+    const at = indices.get(keyIdentity(requireMergeKey(change, mergeKey)))
+    if (at !== undefined) merged[at] = mergeMap(merged[at] as JsonObject, change, items)
+    else {
+      merged.push(withoutDirectives(change) ?? {})
+      addIndex(merged.at(-1)!, merged.length - 1)
+    }
   }
   for (const element of merged) requireMergeKey(element, mergeKey)
   return orderElements(merged, changes, base, keyOf)
@@ -268,15 +279,14 @@ function applyElementDirectives(
 ): { base: readonly JsonValue[]; changes: readonly JsonObject[] } {
   const keyOf = elementKey(mergeKey)
   const changes: JsonObject[] = []
-  let base = original
+  const deleted = new Set<string>()
   let replace = false
   for (const element of patch) {
     const kind = ownValue(element, directive)
     if (kind === undefined) {
       changes.push(element)
     } else if (kind === 'delete') {
-      const deletedKey = requireMergeKey(element, mergeKey)
-      base = base.filter((other) => !sameKey(keyOf(other), deletedKey))
+      deleted.add(keyIdentity(requireMergeKey(element, mergeKey)))
     } else if (kind === 'replace') {
       replace = true
     } else if (kind === 'merge') {
@@ -285,6 +295,11 @@ function applyElementDirectives(
       throw unknownDirective(kind, element)
     }
   }
+  const isKept = (element: JsonValue): boolean => {
+    const key = keyOf(element)
+    return key === undefined || !deleted.has(keyIdentity(key))
+  }
+  const base = deleted.size === 0 ? original : original.filter(isKept)
   return replace ? { base: changes, changes: [] } : { base, changes }
 }
 

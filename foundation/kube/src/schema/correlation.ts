@@ -1,6 +1,6 @@
 // Correlation of a new value with its old one: fields by name, items of map lists by their keys; items of other lists
 // do not correlate.
-import { jsonEqual } from '../json.ts'
+import { marshalGoJson } from '../go-json.ts'
 import type { JsonValue } from '../object.ts'
 import { isJsonArray, isJsonObject, ownValue } from '../own-property.ts'
 import { additionalOf, defaultOf, propertyOf, resolveNode } from './resolve.ts'
@@ -32,15 +32,41 @@ export function correlateItem(parent: Correlation, index: number, schema: TypeSc
   const items = resolveNode(node.items, schema)
   const after = parent.new[index]
   if (after === undefined) return undefined
-  const keys = node['x-kubernetes-list-map-keys'] ?? []
-  const old = parent.old.find((item) => keys.every((key) => hasSameKey(item, after, key, items, schema)))
+  const identity = identityOf(after, node, items, schema)
+  if (identity === undefined) return undefined
+  const old = itemsByKey(parent.old, node, items, schema).get(identity)
   return old === undefined ? undefined : { old, new: after, node: items }
 }
 
-function hasSameKey(a: JsonValue, b: JsonValue, key: string, items: SchemaNode, schema: TypeSchema): boolean {
-  if (!isJsonObject(a) || !isJsonObject(b)) return false
+const indices = new WeakMap<readonly JsonValue[], { readonly node: SchemaNode; readonly items: Items }>()
+type Items = ReadonlyMap<string, JsonValue>
+
+/** Returns the items of a list by the identity of their keys; of equal ones the first. */
+function itemsByKey(list: readonly JsonValue[], node: SchemaNode, items: SchemaNode, schema: TypeSchema): Items {
+  const known = indices.get(list)
+  if (known?.node === node) return known.items
+  const found = new Map<string, JsonValue>()
+  for (const item of list) {
+    const identity = identityOf(item, node, items, schema)
+    if (identity !== undefined && !found.has(identity)) found.set(identity, item)
+  }
+  indices.set(list, { node, items: found })
+  return found
+}
+
+/** Returns the keys of an item of a map list, with their defaults, as a string; undefined for what is no object. */
+function identityOf(item: JsonValue, node: SchemaNode, items: SchemaNode, schema: TypeSchema): string | undefined {
+  if (!isJsonObject(item)) return undefined
+  const keys = node['x-kubernetes-list-map-keys'] ?? []
+  return marshalGoJson(
+    keys.map((key) => {
+      const value = ownValue(item, key) ?? defaultOfKey(key, items, schema)
+      return value === undefined ? [] : [value]
+    }),
+  )
+}
+
+function defaultOfKey(key: string, items: SchemaNode, schema: TypeSchema): JsonValue | undefined {
   const property = propertyOf(items, key)
-  const fallback = property && defaultOf(property, resolveNode(property, schema))
-  const [left, right] = [ownValue(a, key) ?? fallback, ownValue(b, key) ?? fallback]
-  return left === undefined || right === undefined ? left === right : jsonEqual(left, right)
+  return property && defaultOf(property, resolveNode(property, schema))
 }

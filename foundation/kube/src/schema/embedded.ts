@@ -48,7 +48,7 @@ export function validateEmbedded(value: JsonValue, schema: TypeSchema, path: str
   const errors: FieldError[] = []
   if (!hasEmbedded(schema.root)) return errors
   mapEmbedded(value, schema.root, path, schema, (object, at) => {
-    errors.push(...validateObject(object, at))
+    for (const error of validateObject(object, at)) errors.push(error)
     return object
   })
   return errors
@@ -92,7 +92,7 @@ function coerceObject(object: JsonObject, path: string, unknown: string[]): Json
   const at = joinPath(path, 'metadata')
   try {
     const decoded = decodeObjectMeta(object['metadata']!, at)
-    unknown.push(...decoded.unknown)
+    for (const field of decoded.unknown) unknown.push(field)
     return { ...object, metadata: decoded.metadata }
   } catch (error) {
     if (error instanceof ObjectMetaError) throw malformed(at, object['metadata']!, error.message)

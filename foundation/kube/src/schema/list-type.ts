@@ -27,13 +27,18 @@ export function validateListTypesOnUpdate(value: JsonValue, old: JsonValue, sche
 function visit(value: JsonValue, reference: SchemaNode, path: string, schema: TypeSchema, errors: FieldError[]): void {
   const node = resolveNode(reference, schema)
   if (isJsonArray(value)) {
-    if (node['x-kubernetes-list-type'] === 'set') errors.push(...duplicates(value, value, path))
-    else if (node['x-kubernetes-list-type'] === 'map') errors.push(...duplicateKeys(value, node, path))
+    if (node['x-kubernetes-list-type'] === 'set') addAll(errors, duplicates(value, value, path))
+    else if (node['x-kubernetes-list-type'] === 'map') addAll(errors, duplicateKeys(value, node, path))
     if (node.items === undefined) return
     for (const [index, item] of value.entries()) visit(item, node.items, fieldPath(path, index), schema, errors)
   } else if (isJsonObject(value)) {
     visitFields(value, node, path, schema, errors)
   }
+}
+
+/** Adds errors one by one: a call with hundreds of thousands of arguments overflows the stack. */
+function addAll(errors: FieldError[], more: readonly FieldError[]): void {
+  for (const error of more) errors.push(error)
 }
 
 function visitFields(

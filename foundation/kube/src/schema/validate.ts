@@ -49,7 +49,7 @@ class Outcome {
   matches = 0
 
   merge(other: Outcome): void {
-    this.errors.push(...other.errors)
+    for (const error of other.errors) this.errors.push(error)
     this.matches += other.matches
   }
 }
@@ -133,11 +133,12 @@ class Validator {
   #checkEnum(value: JsonValue, node: SchemaNode, name: string, outcome: Outcome): void {
     if (node.enum === undefined || node.enum.length === 0) return
     // A null in the list never matches, as in Kubernetes.
-    if (value !== null && node.enum.some((choice) => choice !== null && jsonEqual(choice, value))) {
+    const { identities, refusal } = choicesOf(node.enum)
+    if (value !== null && identities.has(marshalGoJson(value))) {
       outcome.matches += 1
       return
     }
-    outcome.errors.push(fieldErrors.notSupported(this.#field(name), value, node.enum.map(formatChoice)))
+    outcome.errors.push({ ...refusal, field: this.#field(name), badValue: value })
   }
 
   #checkList(
@@ -286,10 +287,28 @@ function closest(results: readonly Outcome[]): Outcome {
   return results.reduce((best, result) => (result.matches > best.matches ? result : best))
 }
 
+interface Choices {
+  readonly identities: ReadonlySet<string>
+  /** The error of another value; one text for all of them. */
+  readonly refusal: FieldError
+}
+
+const choices = new WeakMap<readonly JsonValue[], Choices>()
+
+function choicesOf(list: readonly JsonValue[]): Choices {
+  let known = choices.get(list)
+  if (known === undefined) {
+    const identities = new Set(list.filter((choice) => choice !== null).map(marshalGoJson))
+    known = { identities, refusal: fieldErrors.notSupported('', null, list.map(formatChoice)) }
+    choices.set(list, known)
+  }
+  return known
+}
+
 function formatChoice(choice: JsonValue): string {
   return typeof choice === 'string' ? choice : marshalGoJson(choice)
 }
 
 function hasDuplicates(list: readonly JsonValue[]): boolean {
-  return list.some((item, index) => list.slice(0, index).some((earlier) => jsonEqual(earlier, item)))
+  return new Set(list.map(marshalGoJson)).size < list.length
 }

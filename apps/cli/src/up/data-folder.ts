@@ -1,6 +1,17 @@
 // The data folder of `fairlead up`: store and kubeconfig. Ignored by git, readable by its owner only.
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { chmod, writeFile } from 'node:fs/promises'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { CommandError } from '@fairlead/offline/command-error'
@@ -59,8 +70,11 @@ function isAlive(pid: number): boolean {
 /** Writes the kubeconfig, readable by its owner only. Throws CommandError. */
 export async function writeKubeconfig({ kubeconfig }: DataFolder, text: string): Promise<void> {
   try {
-    await writeFile(kubeconfig, text, { mode: 0o600 })
-    await chmod(kubeconfig, 0o600)
+    const temporary = `${kubeconfig}.new`
+    await rm(temporary, { force: true })
+    // A link in its place is replaced, not followed.
+    await writeFile(temporary, text, { mode: 0o600, flag: 'wx' })
+    await rename(temporary, kubeconfig)
   } catch (error) {
     throw new CommandError(
       `the kubeconfig ${kubeconfig} cannot be written: ${(error as Error).message}. Free disk space, or name another folder with --data.`,
@@ -71,13 +85,45 @@ export async function writeKubeconfig({ kubeconfig }: DataFolder, text: string):
 function namedFolder(folder: string): string {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
+    refuseForeignFiles(folder)
     const ignore = join(folder, '.gitignore')
-    if (!existsSync(ignore)) writeFileSync(ignore, '*\n')
+    if (!existsSync(ignore)) writeFileSync(ignore, '*\n', { mode: 0o600 })
     return folder
   } catch (error) {
+    if (error instanceof CommandError) throw error
     throw new CommandError(
       `the data folder ${folder} cannot be used: ${(error as Error).message}. Name another one with --data.`,
     )
+  }
+}
+
+/** The bits of a mode that let others write. */
+const othersWrite = 0o022
+
+/**
+ * Refuses a folder with files that others have put there or may change: whoever knows its keys is the administrator of
+ * the server. A folder of ours is closed to others. Throws CommandError.
+ */
+function refuseForeignFiles(folder: string): void {
+  const own = process.getuid?.()
+  // Windows has no modes.
+  if (own === undefined) return
+  const isTrusted = (uid: number): boolean => uid === own || uid === 0
+  const { uid, mode } = statSync(folder)
+  const refuse = (path: string, why: string): never => {
+    throw new CommandError(
+      `the data folder ${folder} is not safe to use: ${path} ${why}, and could hold keys that others know. Name another folder with --data, or make this one yours: chown -R ${own} and chmod -R go-w.`,
+    )
+  }
+  if (!isTrusted(uid)) refuse('it', `belongs to user ${uid}`)
+  if (uid === own && (mode & 0o077) !== 0) chmodSync(folder, 0o700)
+  const store = join(folder, 'store')
+  const inStore = existsSync(store) ? readdirSync(store).map((name) => join(store, name)) : []
+  for (const path of [...readdirSync(folder).map((name) => join(folder, name)), ...inStore]) {
+    const file = lstatSync(path)
+    if (!isTrusted(file.uid)) refuse(path, `belongs to user ${file.uid}`)
+    // The keys are in the store; nothing else in the folder is believed.
+    if (path.startsWith(store) && (file.mode & othersWrite) !== 0) refuse(path, 'can be written by others')
   }
 }
 

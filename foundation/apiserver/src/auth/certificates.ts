@@ -134,8 +134,12 @@ function hostsOf({ hosts = [] }: CertificateOptions): readonly string[] {
 /** Returns true when the certificate is not about to expire and matches its key. */
 function isFresh({ cert, key }: KeyPair, { clock }: CertificateOptions): boolean {
   const certificate = new X509Certificate(cert)
+  const now = clock.now()
   return (
-    Date.parse(certificate.validTo) - clock.now() > renewBefore && certificate.checkPrivateKey(createPrivateKey(key))
+    // The clock of a machine may have been ahead when the certificate was made.
+    Date.parse(certificate.validFrom) <= now &&
+    Date.parse(certificate.validTo) - now > renewBefore &&
+    certificate.checkPrivateKey(createPrivateKey(key))
   )
 }
 

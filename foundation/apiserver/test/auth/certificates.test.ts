@@ -149,3 +149,13 @@ test('the signing key of tokens is created once', async () => {
   expect((await tokenKey(undefined)).equals(kept)).toBe(false)
   expect((await stat(join(folder, 'service-accounts.key'))).mode & 0o777).toBe(0o600)
 })
+
+test('certificates from a time when the clock was ahead are made anew', async () => {
+  const now = new FakeClock()
+  const ahead = new FakeClock(now.now() + 2 * 24 * 60 * 60_000)
+  const early = await loadCertificates(folder, { clock: ahead })
+  const again = await loadCertificates(folder, { clock: now })
+  expect([again.ca.cert === early.ca.cert, again.server.cert === early.server.cert]).toEqual([false, false])
+  expect(Date.parse(new X509Certificate(again.server.cert).validFrom)).toBeLessThanOrEqual(now.now())
+  expect(await loadCertificates(folder, { clock: now })).toEqual(again)
+})

@@ -1,5 +1,5 @@
 // Benchmarks of actions (specs/actions.md §8): menus of many components, mapping, freshness, nothing cut.
-import { Catalog, LiveCatalog, apiVersion, crds, menuOf, runsOf, targetOf } from '@fairlead/actions'
+import { Catalog, LiveCatalog, actions, apiVersion, crds, menuOf, runsOf, targetOf } from '@fairlead/actions'
 import { ApiServer } from '@fairlead/apiserver'
 import type { Client } from '@fairlead/client'
 import { Manager } from '@fairlead/controller'
@@ -12,12 +12,13 @@ const rulesEach = 10
 const maps = 300
 const runs = 20
 
-/** Measures all figures; the scenarios are menus, mapping, freshness and all. */
+/** Measures all figures; the scenarios are menus, mapping, endpoint, freshness and all. */
 export async function run(scenarios: readonly string[] = []): Promise<readonly Figure[]> {
   const wanted = (name: string): boolean => scenarios.length === 0 || scenarios.includes(name)
   const rows: Figure[] = []
   if (wanted('menus')) rows.push(menus())
   if (wanted('mapping')) rows.push(mapping())
+  if (wanted('endpoint')) rows.push(await endpoint())
   if (wanted('freshness') || wanted('all')) rows.push(...(await live(wanted)))
   return rows
 }
@@ -63,6 +64,73 @@ function mapping(): Figure {
     reached: `${Math.round(reached).toLocaleString('en')}/s`,
     holds: reached >= 100_000,
   }
+}
+
+/** The components of an Application through the endpoint: list, menus, rights, status and the JSON of the response. */
+async function endpoint(): Promise<Figure> {
+  await using stack = new AsyncDisposableStack()
+  const server = stack.use(await ApiServer.start())
+  const manager = stack.use(await Manager.start({ client: server.client(), crds: [...crds, applicationDefinition] }))
+  const instance = await actions.setup(manager, { resolve: new Map(), signal: manager.signal })
+  stack.defer(() => instance.stop())
+  for (const route of instance.routes ?? []) server.serve(route)
+  const client = server.client()
+  await client.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kappnav' } })
+  for (const object of [...kams(), ...actionMaps()]) await client.create(object)
+  const labels = { app: 'x' }
+  const spec = {
+    selector: { matchLabels: labels },
+    template: { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+  }
+  for (let index = 0; index < components; index++) {
+    const made = deployment(index)
+    await client.create({ ...made, metadata: { ...made.metadata, namespace: 'default' }, spec })
+  }
+  await client.create({
+    apiVersion: 'app.k8s.io/v1beta1',
+    kind: 'Application',
+    metadata: { name: 'app', namespace: 'default' },
+    spec: { selector: { matchLabels: labels }, componentKinds: [{ group: 'apps', kind: 'Deployment' }] },
+  })
+  const times: number[] = []
+  let found: readonly { readonly actions: readonly unknown[] }[] = []
+  for (let round = 0; round < runs; round++) {
+    const begin = performance.now()
+    const { body } = await client.sendRaw({
+      method: 'GET',
+      path: '/api/actions/components',
+      query: { namespace: 'default', name: 'app' },
+    })
+    times.push(performance.now() - begin)
+    found = (body as unknown as { readonly components: typeof found }).components
+  }
+  const reached = median(times)
+  const count = found.reduce((sum, one) => sum + one.actions.length, 0)
+  return {
+    figure: `menus of ${components} components through the endpoint, the same mappings and maps`,
+    asked: '100 ms',
+    reached: `${reached.toFixed(1)} ms (${found.length} components, ${count} actions)`,
+    holds: reached <= 100 && found.length === components && count > components,
+  }
+}
+
+const applicationDefinition: KubeObject = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'applications.app.k8s.io', annotations: { 'api-approved.kubernetes.io': 'unapproved' } },
+  spec: {
+    group: 'app.k8s.io',
+    scope: 'Namespaced',
+    names: { kind: 'Application', plural: 'applications' },
+    versions: [
+      {
+        name: 'v1beta1',
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
 }
 
 async function live(wanted: (name: string) => boolean): Promise<readonly Figure[]> {

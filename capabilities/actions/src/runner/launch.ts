@@ -132,8 +132,8 @@ const imageReference = /^[A-Za-z0-9][A-Za-z0-9._:/@-]*$/
 /** Path of the kubeconfig within a container. */
 const kubeconfigPath = '/var/run/fairlead/kubeconfig'
 
-/** User of containers that must not run as root and name no user: nobody. */
-const nobody = 65_534
+/** User of containers that must not run as root and name no user: the last one, which owns no file. */
+const unprivilegedUser = 65_534
 
 /**
  * Returns the invocation of a container engine. The engine itself has the environment of this server; variables of the
@@ -191,7 +191,7 @@ function isLine([name, value]: readonly [string, string]): boolean {
 
 /** Returns the user of a container; undefined for that of its image. */
 function userOf({ runAsUser, runAsGroup, runAsNonRoot }: JsonObject): string | undefined {
-  const user = typeof runAsUser === 'number' ? runAsUser : runAsNonRoot === true ? nobody : undefined
+  const user = typeof runAsUser === 'number' ? runAsUser : runAsNonRoot === true ? unprivilegedUser : undefined
   const group = typeof runAsGroup === 'number' ? `:${runAsGroup}` : ''
   return user === undefined ? (group === '' ? undefined : `0${group}`) : `${user}${group}`
 }

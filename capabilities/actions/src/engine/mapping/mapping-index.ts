@@ -29,6 +29,8 @@ export interface Candidates {
 interface IndexedRule {
   readonly mapping: Mapping
   readonly rule: Rule
+  /** The mapping counts for the resources of all namespaces. */
+  readonly isTrusted: boolean
   /**
    * The candidate if it is the same for every target: most rules have no variables and name a map in their own
    * namespace.
@@ -91,8 +93,9 @@ export class MappingIndex {
     if (target.apiVersion === '') return { candidates, problems }
     const lookup = ++this.#lookups
     const seen = new Set<string>()
-    for (const { mapping, rule, constant } of this.#rulesFor(target, type)) {
-      if (!this.#concerns(mapping, target)) continue
+    for (const { mapping, rule, isTrusted, constant } of this.#rulesFor(target, type)) {
+      // Writers of a namespace must not decide about the resources of another one.
+      if (!isTrusted && (target.isClusterScoped === true || mapping.namespace !== target.namespace)) continue
       const match = matchRest(rule, target)
       if (match === undefined) continue
       if (constant !== undefined) {
@@ -115,11 +118,6 @@ export class MappingIndex {
     return { candidates, problems }
   }
 
-  /** Writers of a namespace must not decide about the resources of another one. */
-  #concerns({ namespace }: Mapping, target: Target): boolean {
-    return (namespace === target.namespace && target.isClusterScoped !== true) || this.#isTrusted(namespace)
-  }
-
   #rulesFor(target: Target, type: MapType): readonly IndexedRule[] {
     const key = `${type} ${target.apiVersion} ${target.kind}`
     const cached = this.#matching.get(key)
@@ -137,7 +135,12 @@ export class MappingIndex {
     const rules = mappings
       .toSorted((a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name))
       .flatMap((mapping) =>
-        mapping.rules[type].map((rule): IndexedRule => ({ mapping, rule, constant: this.#constantOf(mapping, rule) })),
+        mapping.rules[type].map((rule): IndexedRule => ({
+          mapping,
+          rule,
+          isTrusted: this.#isTrusted(mapping.namespace),
+          constant: this.#constantOf(mapping, rule),
+        })),
       )
       .sort(
         (a, b) =>

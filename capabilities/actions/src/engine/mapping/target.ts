@@ -30,8 +30,8 @@ export interface Target {
 }
 
 /**
- * Returns the target of an object of a cluster, where every namespaced object has a namespace. Maps of instance level of
- * cluster-scoped objects are looked up in `namespace`.
+ * Returns the target of an object of a cluster, where every namespaced object has a namespace. Maps of instance level
+ * of cluster-scoped objects are looked up in `namespace`.
  */
 export function liveTargetOf(object: Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>, namespace: string): Target {
   const target = targetOf(object)

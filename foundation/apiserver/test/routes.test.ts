@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ApiServer, memory } from '@fairlead/apiserver'
 import type { Authenticator, Listening, UserInfo } from '@fairlead/apiserver'
 import type { Route, RouteResponse } from '@fairlead/controller'
-import { asJson, notFound } from '@fairlead/kube'
+import { AsyncDisposableStack, asJson, notFound } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 
 /** Authenticates like the console: a cookie has the user. */

@@ -1,4 +1,5 @@
 // Admission webhooks over real HTTPS: the reviews that they receive, the effects of their responses, and failed calls.
+import { AsyncDisposableStack } from '@fairlead/kube'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'

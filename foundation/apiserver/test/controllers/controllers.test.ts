@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ConfigMap, kind, KubeEvent, Namespace, ServiceAccount } from '@fairlead/client'
 import type { Client, KindLike } from '@fairlead/client'
-import { FakeClock } from '@fairlead/kube'
+import { AsyncDisposableStack, FakeClock } from '@fairlead/kube'
 import type { Condition, JsonObject, KubeObject, OwnerReference } from '@fairlead/kube'
 import { ApiServer, startControllers } from '@fairlead/apiserver'
 import type { ControllersOptions, Registry, ResourceSource } from '@fairlead/apiserver'

@@ -1,4 +1,5 @@
 // Conversion of custom resources by webhook: reads, writes, batches, and errors of the webhook.
+import { AsyncDisposableStack } from '@fairlead/kube'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { failureOf, TestApi } from '../support/api.ts'

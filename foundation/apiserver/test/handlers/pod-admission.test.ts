@@ -1,5 +1,6 @@
 // Admission of the subresources of Pods that create something else: the Binding and the Eviction, as webhooks and
 // policies receive them.
+import { AsyncDisposableStack } from '@fairlead/kube'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { JsonObject } from '@fairlead/kube'
 import { failureOf, TestApi } from '../support/api.ts'

@@ -1,4 +1,5 @@
 // Watches over WebSocket, with the client of Node and with raw sockets.
+import { AsyncDisposableStack } from '@fairlead/kube'
 import { once } from 'node:events'
 import { Agent, request as httpsRequest } from 'node:https'
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'

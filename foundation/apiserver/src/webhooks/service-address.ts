@@ -1,6 +1,6 @@
 // Resolves the Services of webhooks. There is no cluster network here: a Service resolves to the address that the
-// caller configures, or to a ready address of its EndpointSlices, which may be on this machine. Endpoints count like the
-// EndpointSlices that a cluster's controller manager would mirror them into.
+// caller configures, or to a ready address of its EndpointSlices, which may be on this machine. Endpoints count like
+// the EndpointSlices that a cluster's controller manager would mirror them into.
 import type { HookResolver } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 

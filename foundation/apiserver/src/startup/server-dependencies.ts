@@ -5,6 +5,7 @@ import { capabilityValidatorsPlugin } from '../admission/capability-validators.t
 import { certificateSignersPlugin } from '../admission/certificate-signers.ts'
 import { AdmissionChain } from '../admission/chain.ts'
 import { limitRangerPlugin } from '../admission/limits/limit-ranger.ts'
+import { podSecurityPlugin } from '../admission/pod-security/pod-security.ts'
 import { validatingAdmissionPolicyPlugin } from '../admission/policies/policy-plugin.ts'
 import type { QuotaLedger } from '../admission/limits/quota-ledger.ts'
 import { resourceQuotaPlugin } from '../admission/limits/resource-quota.ts'
@@ -79,6 +80,7 @@ function admissionChain(
   return new AdmissionChain([
     ...(rbac === undefined ? [] : [rbacEscalationPlugin(rbac), certificateSignersPlugin(authorizer)]),
     limitRangerPlugin(listNamespace),
+    podSecurityPlugin({ read, listNamespace }),
     ...(validators === undefined ? [] : [capabilityValidatorsPlugin(validators)]),
     validatingAdmissionPolicyPlugin({ registry, authorizer, read, list }),
     mutatingWebhookPlugin(webhooks),

@@ -101,8 +101,8 @@ function namedFolder(folder: string): string {
 const othersWrite = 0o022
 
 /**
- * Refuses a folder with files that others have put there or may change: whoever knows its keys is the administrator of
- * the server. A folder of ours is closed to others. Throws CommandError.
+ * Refuses a folder with files that others have put there or may change: a user who knows its keys is the administrator
+ * of the server. Removes the rights of others from a folder of ours. Throws CommandError.
  */
 function refuseForeignFiles(folder: string): void {
   const own = process.getuid?.()

@@ -1,12 +1,12 @@
-import { CustomResourceDefinition, KubeEvent, Namespace } from '@fairlead/client'
-import type { Client } from '@fairlead/client'
-import { Manager, installDefinitions, terminal } from '@fairlead/controller'
-import type { ReconcileContext, Result } from '@fairlead/controller'
+import { Client, CustomResourceDefinition, KubeEvent, Namespace } from '@fairlead/client'
+import { Manager, generationChanged, installDefinitions, terminal } from '@fairlead/controller'
+import type { Controller, ReconcileContext, Result } from '@fairlead/controller'
 import { FakeClock, condition } from '@fairlead/kube'
 import { expect, test } from 'vitest'
 import { describeClusters } from '../../../test/support/clusters.ts'
 import type { Cluster, ClusterKind } from '../../../test/support/clusters.ts'
 import { Memcached, memcached, memcachedDefinition } from './support/memcached.ts'
+import { Disturbance, DisturbedTransport } from '../../../test/support/disturbed-transport.ts'
 import { recorded } from '../../../test/support/recorded-client.ts'
 import type { RecordingTransport } from '../../../test/support/recorded-client.ts'
 import { eventually, until } from '../../../test/support/until.ts'
@@ -127,6 +127,38 @@ describeClusters(({ open }) => {
       )
     }
     expect(metadata.uid).toBe((await run.client.get(Memcached, 'a')).metadata.uid)
+  })
+
+  test('a status that changes back before the cache has seen the change is written', async () => {
+    await using cluster = await open({ controllers: ['crd'] })
+    const disturbance = new Disturbance()
+    const transport = new DisturbedTransport(cluster.client.transport, disturbance)
+    await installDefinitions(cluster.outside, [memcachedDefinition])
+    let ready = 1
+    let controller: Controller<Memcached> | undefined
+    await using manager = await Manager.start({
+      client: new Client({ transport, clock: new FakeClock(), random: () => 0 }),
+      setup: (made) => {
+        controller = made
+          .controller('memcached')
+          .for(Memcached, { when: generationChanged })
+          .reconcile(async ({ status }) => {
+            await status.apply({ ready })
+          })
+      },
+    })
+    expect(manager.leads).toBe(true)
+    await cluster.outside.apply(memcached('a', { size: 1 }))
+    const key = `${cluster.namespace}/a`
+    await until('the status is cached', () => controller!.informer.get(key)?.status?.ready === 1)
+    disturbance.begin('watch memcacheds.cache.example.com', 'hang')
+    disturbance.interrupt('watch memcacheds.cache.example.com')
+    for (ready of [2, 1]) {
+      controller!.enqueue(key)
+      await cluster.outside.waitFor(Memcached, 'a', ({ status }) => status?.ready === ready)
+    }
+    expect(controller!.informer.get(key)?.status?.ready).toBe(1)
+    await cluster.outside.delete(CustomResourceDefinition, memcachedDefinition.metadata.name!)
   })
 
   test('a failure makes Ready False and keeps the other fields; success makes it True again', async () => {

@@ -153,10 +153,14 @@ export class ObjectControllerBuilder<T extends KubeObject> {
       failed: (key, error, context) => runner.failed(key, error, context),
       logFields: (key) => ({ kind: kind.kind, key }),
     })
-    const when = allPass<T>([
+    const passes = allPass<T>([
       ...(this.#primary.when === undefined ? [] : [this.#primary.when]),
       ...(predicates as readonly Predicate<T>[]),
     ])
+    const when: Predicate<T> = (change) => {
+      runner.observed(keyText(change.object), change)
+      return passes?.(change) ?? true
+    }
     primary = loop.watch(kind, (object) => [keyText(object)], { ...this.#primary, when }).informer
     for (const { kind: watched, options, keysOf } of this.#sources) {
       const keys = keysOf ?? ((object: KubeObject) => ownerKeys(kind, object, (key) => primary.get(key) !== undefined))

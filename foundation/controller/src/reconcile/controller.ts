@@ -4,7 +4,7 @@ import type { Client, Kind } from '@fairlead/client'
 import { StatusError, controllerOf, isConflict, isTerminating, parseApiVersion, parseKey } from '@fairlead/kube'
 import type { KubeObject, ObjectKey } from '@fairlead/kube'
 import type { EventRecorder, ObjectEvents } from '../event-recorder.ts'
-import type { Informer } from '../informer/informer.ts'
+import type { Informer, ObjectChange } from '../informer/informer.ts'
 import { RemoteError } from '../queue/retry-policy.ts'
 import { TerminalError } from '../result.ts'
 import type { Result } from '../result.ts'
@@ -14,6 +14,7 @@ import type { WorkLoop } from '../work/work-loop.ts'
 import { addFinalizer, hasFinalizer, removeFinalizer } from './finalizer.ts'
 import { ObjectStatus } from './status-writer.ts'
 import type { StatusWriter } from './status-writer.ts'
+import { WrittenObjects } from './written-objects.ts'
 
 /** The context of a reconcile. */
 export interface ReconcileContext<T extends KubeObject> extends WorkContext {
@@ -49,11 +50,17 @@ export class ObjectRunner<T extends KubeObject> {
   readonly #failing = new Set<string>()
   /** True once a run has applied a status: other controllers of the kind then leave Ready to this one. */
   #writesStatus = false
+  readonly #written = new WrittenObjects()
 
   constructor(behaviour: ControllerBehaviour<T>, recorder: EventRecorder, primary: () => Informer<T>) {
     this.#behaviour = behaviour
     this.#recorder = recorder
     this.#primary = primary
+  }
+
+  /** Records a change of the cache. */
+  observed(key: string, { type, object }: ObjectChange<T>): void {
+    this.#written.observed(key, type === 'removed' ? undefined : object)
   }
 
   async run(key: string, work: WorkContext): Promise<Result> {
@@ -82,7 +89,7 @@ export class ObjectRunner<T extends KubeObject> {
     this.#failing.add(key)
     const [reason, message] = [reasonOf(error), messageOf(error)]
     this.#recorder.about(object).warning(reason, message, { action: 'Reconcile' })
-    if (this.#behaviour.keepReady) await this.#statusOf(object, work).fail(reason, message)
+    if (this.#behaviour.keepReady) await this.#statusOf(key, object, work).fail(reason, message)
   }
 
   async #reconcile(key: string, context: ReconcileContext<T> & { readonly status: ObjectStatus }): Promise<Result> {
@@ -97,17 +104,16 @@ export class ObjectRunner<T extends KubeObject> {
   }
 
   #contextFor(key: string, object: T, work: WorkContext): ReconcileContext<T> & { readonly status: ObjectStatus } {
-    return {
-      ...work,
-      object,
-      key: parseKey(key),
-      status: this.#statusOf(object, work),
-      events: this.#recorder.about(object),
-    }
+    const status = this.#statusOf(key, object, work)
+    return { ...work, object, key: parseKey(key), status, events: this.#recorder.about(object) }
   }
 
-  #statusOf(object: T, { client, clock }: WorkContext): ObjectStatus {
-    return new ObjectStatus(client, clock, object, this.#writesStatus)
+  #statusOf(key: string, object: T, work: WorkContext): ObjectStatus {
+    return new ObjectStatus(work, object, {
+      live: this.#written.newest(key, object),
+      isOwner: this.#writesStatus,
+      onWritten: (response) => this.#written.wrote(key, response, this.#primary().get(key)),
+    })
   }
 }
 

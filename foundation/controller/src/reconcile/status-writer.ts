@@ -18,20 +18,39 @@ export interface StatusWriter {
   apply(status: StatusFields): Promise<void>
 }
 
+/** Options of an {@link ObjectStatus}. */
+export interface ObjectStatusOptions {
+  /** The newest known version of the object, with which the status is compared. */
+  readonly live: KubeObject
+  /** This controller is known to write status: then Ready is its own. */
+  readonly isOwner: boolean
+  /** Called with the response to each write. */
+  readonly onWritten: (response: KubeObject) => void
+}
+
 /** The {@link StatusWriter} of one object in one run. */
 export class ObjectStatus implements StatusWriter {
   readonly #client: Client
   readonly #clock: Clock
+  readonly #object: KubeObject
+  readonly #onWritten: (response: KubeObject) => void
   #live: KubeObject
   #stated = false
   /** True when this controller is known to write status: then Ready is its own. */
   readonly #isOwner: boolean
 
-  constructor(client: Client, clock: Clock, object: KubeObject, isOwner: boolean) {
+  /** `object` is the object that is being reconciled: the status is of its generation. */
+  constructor(
+    { client, clock }: { readonly client: Client; readonly clock: Clock },
+    object: KubeObject,
+    { live, isOwner, onWritten }: ObjectStatusOptions,
+  ) {
     this.#isOwner = isOwner
     this.#client = client
     this.#clock = clock
-    this.#live = object
+    this.#object = object
+    this.#live = live
+    this.#onWritten = onWritten
   }
 
   /** Reports whether this run has applied a status. */
@@ -87,7 +106,7 @@ export class ObjectStatus implements StatusWriter {
   }
 
   async #write(status: StatusFields): Promise<void> {
-    const { apiVersion, kind, metadata } = this.#live
+    const { apiVersion, kind, metadata } = this.#object
     const generation = metadata.generation
     const before = (this.#live.status as { conditions?: readonly Condition[] } | undefined)?.conditions
     const now = formatTime(this.#clock.now())
@@ -107,6 +126,7 @@ export class ObjectStatus implements StatusWriter {
     if (isApplied(this.#live, configuration, this.#client.manager, 'status')) return
     const sent = { ...configuration, metadata: { ...configuration.metadata, uid: metadata.uid } }
     this.#live = (await this.#client.applyRaw(sent, { subresource: 'status', force: true })).object
+    this.#onWritten(this.#live)
   }
 }
 

@@ -6,7 +6,7 @@ import type { ApiRequest, ApiResponse, Impersonation, Transport, WatchEvent } fr
 import { failure } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 
-/** How a request fails. `hang`: there is no response until the fault ends; then the request is sent. */
+/** A failure of a request. `hang`: there is no response until the fault ends; then the request is sent. */
 export type Fault = 403 | 404 | 429 | 500 | 'hang'
 
 /** All ways to fail. */

@@ -1,0 +1,26 @@
+// A sample of the disruptions of each capability (every-disruption.ts tries all): what is unknown, late or refused
+// deletes nothing that is still wanted, and the state is right once the disruption has passed. Of kinds that are not
+// served for a while, only the reads of caches are tried here: map controllers do not recover from such a response to a
+// GET or DELETE.
+import { expect, test } from 'vitest'
+import { scenarios } from './scenarios/all.ts'
+import { tryScenario } from './scenario-trial.ts'
+import { problemsOf, titleOf, disruptionsOf } from './disruptions.ts'
+
+/** One in so many disruptions is tried here; a prime, so that all rights, faults and times have their share. */
+const sampling = 29
+
+test.each(scenarios)('$name deletes only what is superfluous and recovers from every disruption', async (scenario) => {
+  const expected = await tryScenario(scenario, { when: 'start' })
+  expect(problemsOf(scenario, expected, expected)).toEqual([])
+  const disruptions = disruptionsOf(scenario, expected.used)
+    .filter((_, n) => n < 4 || n % sampling === 0)
+    .filter(({ right = '', fault }) => fault !== 404 || /^(list|watch) /.test(right))
+  const problems: Record<string, readonly string[]> = {}
+  for (const disruption of disruptions) {
+    const found = problemsOf(scenario, await tryScenario(scenario, disruption, expected), expected)
+    if (found.length > 0) problems[titleOf(disruption)] = found
+  }
+  console.log(`${scenario.name}: ${disruptions.length} disruptions tried`)
+  expect(problems).toEqual({})
+})

@@ -1,0 +1,40 @@
+// A scenario: a capability with objects to reconcile and changes made meanwhile, which trials repeat under faults.
+import type { Client, KindLike } from '@fairlead/client'
+import type { Capability, PolicyRule } from '@fairlead/controller'
+import type { KubeObject } from '@fairlead/kube'
+
+/** The scenario. Its objects are in the namespace `default` or cluster-scoped. */
+export interface Scenario {
+  readonly name: string
+  readonly capability: Capability
+  /** Definitions beyond the capability's own. */
+  readonly definitions: readonly KubeObject[]
+  /** Rights that an administrator grants to the controllers, beyond the capability's own rules. */
+  readonly grants: readonly PolicyRule[]
+  /** The objects that exist before a fault begins, in order. */
+  readonly objects: readonly KubeObject[]
+  /** Paths of the objects that the changes make superfluous, sorted: exactly these may be deleted. */
+  readonly deleted: readonly string[]
+  /** The kinds whose objects are compared. */
+  readonly kinds: readonly KindLike[]
+  /** Changes objects while a fault lasts, so that some deletions are due and others would be wrong. */
+  change(client: Client): Promise<void>
+}
+
+/** Returns the rights of rules, one by one: a rule each with one resource and one verb. `*` is every kind defined. */
+export function singleRights(rules: readonly PolicyRule[], definitions: readonly KubeObject[]): readonly PolicyRule[] {
+  return rules.flatMap(({ apiGroups = [], resources = [], verbs }) =>
+    apiGroups.flatMap((group) =>
+      resources
+        .flatMap((resource) => (resource === '*' ? pluralsOf(group, definitions) : [resource]))
+        .flatMap((resource) => verbs.map((verb) => ({ apiGroups: [group], resources: [resource], verbs: [verb] }))),
+    ),
+  )
+}
+
+function pluralsOf(group: string, definitions: readonly KubeObject[]): readonly string[] {
+  return definitions
+    .map(({ spec }) => spec as { readonly group: string; readonly names: { readonly plural: string } })
+    .filter((spec) => spec.group === group)
+    .map(({ names }) => names.plural)
+}

@@ -1,0 +1,8 @@
+// All scenarios.
+import type { Scenario } from '../scenario.ts'
+import { actionsScenario } from './actions.ts'
+import { mapScenario } from './map.ts'
+import { supplyScenario } from './supply.ts'
+
+/** A scenario per capability. */
+export const scenarios: readonly Scenario[] = [mapScenario, supplyScenario, actionsScenario]

@@ -1,6 +1,6 @@
 // Carries out plans: the writes of design decision 5 and nothing else.
 import type { Client } from '@fairlead/client'
-import { CollisionError } from '@fairlead/client'
+import { CollisionError, isNoSuchResource } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
 import {
   StatusError,
@@ -212,7 +212,7 @@ export class GroupWriter {
       if (left === undefined && next !== undefined) await this.#create(next.configuration.object)
     } catch (error) {
       // Deleted already, changed since, or another object of the name. The watch reports the change.
-      if (!isNotFound(error) && !isConflict(error)) throw error
+      if ((!isNotFound(error) || isNoSuchResource(error)) && !isConflict(error)) throw error
     }
   }
 }

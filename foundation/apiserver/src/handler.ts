@@ -201,7 +201,7 @@ export class Handler {
       return response
     } finally {
       const isOpen = response?.body.kind === 'json' || response?.body.kind === 'bytes'
-      if (isOpen && request.onSent !== undefined) request.onSent(admitted.release)
+      if (isOpen && request.onSent !== undefined) request.onSent(() => admitted.release())
       else admitted.release()
     }
   }

@@ -30,7 +30,7 @@ export function setUpResourceQuotas(context: ControllerContext, ledger: QuotaLed
     concurrency: 5,
     manager: controllerManager,
     run: async (key) => {
-      const { namespace = '', name } = parseKey(key)
+      const { namespace, name } = parseKey(key)
       return after((await ledger.recalculate(namespace, name)) ? recheckDelay : resyncPeriod)
     },
     logFields: (key) => ({ resourceQuota: key }),

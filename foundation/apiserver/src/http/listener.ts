@@ -205,7 +205,11 @@ class HttpsListener implements Listener {
       isContinued = true
       response.writeContinue()
     }
-    const onSent = (callback: () => void): void => void response.once('close', callback)
+    // A response whose client has left is closed already, and emits nothing more.
+    const onSent = (callback: () => void): void => {
+      if (response.closed) callback()
+      else response.once('close', callback)
+    }
     const body = limit === 'stream' ? undefined : incomingBody(request, limit, begin)
     const stream = limit === 'stream' ? { stream: streamBody(request, begin) } : {}
     const result = await this.#handle({

@@ -19,7 +19,7 @@ export interface ServerRequest {
   readonly stream?: AsyncIterable<Uint8Array>
   /** A body that has not been read yet, in place of `body`: the handler reads it once the request is authorized. */
   readonly incoming?: IncomingBody | undefined
-  /** Registers a callback for when the response has been sent or its connection is closed. */
+  /** Calls back when the response has been sent or its connection is closed; at once when it is closed already. */
   readonly onSent?: (callback: () => void) => void
   readonly credentials: Credentials
   /** In-process clients have an identity; no authenticator is called. */

@@ -156,7 +156,11 @@ function withinBounds(warnings: Iterable<string>): readonly string[] {
 }
 
 function firstCodePoints(text: string, count: number): string {
-  return text.length <= count ? text : [...text.slice(0, 2 * count)].slice(0, count).join('')
+  return text.length <= count
+    ? text
+    : Array.from(text.slice(0, 2 * count))
+        .slice(0, count)
+        .join('')
 }
 
 function lengthInCodePoints(text: string): number {

@@ -608,6 +608,23 @@ test('aborts the signal of a request when its client disconnects', async () => {
   expect(signal!.aborted).toBe(true)
 })
 
+test('calls back after the response also when its client has left before the handler asks for it', async () => {
+  const begun = Promise.withResolvers<void>()
+  const left = Promise.withResolvers<void>()
+  await using listener = await open(async ({ signal, onSent }) => {
+    begun.resolve()
+    await once(signal, 'abort')
+    onSent!(() => left.resolve())
+    return json({})
+  })
+  const request = httpsRequest({ host: listener.host, port: listener.port, agent: agent() })
+  request.on('error', () => undefined)
+  request.end()
+  await begun.promise
+  request.destroy()
+  await left.promise
+})
+
 test('closes a watcher with more than 8 MiB unsent', async () => {
   const feed = channel()
   await using listener = await open(async ({ signal }) => feed.response(signal))

@@ -1,5 +1,6 @@
 import { ApiServer, memory, sqlite } from '@fairlead/apiserver'
 import { systemClock } from '@fairlead/client'
+import type { Client } from '@fairlead/client'
 import { FakeClock, fieldErrors, isForbidden, isNotFound } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -167,6 +168,41 @@ test('validators of capabilities refuse with 422 and the field', async () => {
     status: 422,
     message: 'ConfigMap "bad" is invalid: metadata.name: Invalid value: bad is taken',
   })
+})
+
+test('rights that validators require are those of the user; a service account may name itself', async () => {
+  const validator = {
+    group: '',
+    resources: ['configmaps'],
+    validate: () => [],
+    authorize: ({ metadata: { name } }: KubeObject) => {
+      const namespace = name === 'all' ? undefined : 'a'
+      return [
+        { verb: 'impersonate', group: '', resource: 'serviceaccounts', namespace, name: 'me', reason: 'it is named' },
+      ]
+    },
+  }
+  await using server = await ApiServer.start({ controllers: false, authorization: 'RBAC', validators: [validator] })
+  const apiVersion = 'rbac.authorization.k8s.io/v1'
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'writer' }
+  const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['create'] }]
+  const group = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'system:authenticated' }
+  const metadata = { name: 'writer' }
+  await server.client().create({ apiVersion, kind: 'ClusterRole', metadata, rules } as KubeObject)
+  await server
+    .client()
+    .create({ apiVersion, kind: 'ClusterRoleBinding', metadata, roleRef, subjects: [group] } as KubeObject)
+  const account = (namespace: string): Client =>
+    server.client({ as: { name: `system:serviceaccount:${namespace}:me`, groups: ['system:authenticated'] } })
+  await account('a').create(configMap('me', {}))
+  await expect(account('b').create(configMap('me', {}))).rejects.toMatchObject({
+    code: 403,
+    message:
+      'configmaps "me" is forbidden: User "system:serviceaccount:b:me" cannot impersonate resource "serviceaccounts" ' +
+      'in API group "" in the namespace "a": it is named',
+  })
+  await expect(account('a').create(configMap('all', {}))).rejects.toThrow('cannot impersonate')
+  await server.client().create(configMap('all', {}))
 })
 
 test('objects survive a restart on the same folder', async () => {

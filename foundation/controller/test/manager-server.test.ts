@@ -202,6 +202,42 @@ describe('admission webhooks', () => {
     ])
   })
 
+  test('require the rights that validators name, of the user and for writes of the status as well', async () => {
+    const ownSecrets: Validator = {
+      group: 'cache.example.com',
+      resources: ['memcacheds'],
+      validate: () => [],
+      authorize: (_object, old) =>
+        old === undefined
+          ? [{ verb: 'get', group: '', resource: 'secrets', namespace: 'a', reason: 'it reads them' }]
+          : [],
+    }
+    await using server = await ApiServer.start({ authorization: 'RBAC' })
+    await using manager = await served(server, { validators: [ownSecrets] })
+    const decided = async (userInfo: JsonValue, more: Record<string, JsonValue> = {}): Promise<unknown> => {
+      const body = admission(memcached('a', { size: 1 }), { userInfo, ...more })
+      const { code, text } = await ask(manager, { path: '/validate', method: 'POST', body })
+      const { response } = JSON.parse(text) as {
+        response?: { allowed: boolean; status?: { code: number; message: string } }
+      }
+      return [code, response?.allowed, response?.status?.code, response?.status?.message]
+    }
+    const jane = { username: 'jane', uid: '1', groups: ['system:authenticated'], extra: { scopes: ['a'] } }
+    const refused = [
+      200,
+      false,
+      403,
+      'memcacheds.cache.example.com "a" is forbidden: User "jane" cannot get resource "secrets" in API group "" in the namespace "a": it reads them',
+    ]
+    expect(await decided(jane)).toEqual(refused)
+    expect(await decided(jane, { subResource: 'status' })).toEqual(refused)
+    expect(await decided({ username: 'root', groups: ['system:masters'] })).toEqual([200, true, undefined, undefined])
+    const oldObject = memcached('a', { size: 2 }) as unknown as JsonValue
+    expect(await decided(jane, { oldObject })).toEqual([200, true, undefined, undefined])
+    // Without a user there is nothing to review: the webhook fails, and its failurePolicy decides.
+    expect(await decided({})).toEqual([500, undefined, undefined, undefined])
+  })
+
   test.each([
     ['no JSON', '{', 'the body is not JSON'],
     ['another kind', JSON.stringify({ apiVersion: 'v1', kind: 'Pod' }), 'expected an AdmissionReview'],

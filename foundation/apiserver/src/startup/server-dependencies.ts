@@ -81,7 +81,7 @@ function admissionChain(
     ...(rbac === undefined ? [] : [rbacEscalationPlugin(rbac), certificateSignersPlugin(authorizer)]),
     limitRangerPlugin(listNamespace),
     podSecurityPlugin({ read, listNamespace }),
-    ...(validators === undefined ? [] : [capabilityValidatorsPlugin(validators)]),
+    ...(validators === undefined ? [] : [capabilityValidatorsPlugin(validators, authorizer)]),
     validatingAdmissionPolicyPlugin({ registry, authorizer, read, list }),
     mutatingWebhookPlugin(webhooks),
     validatingWebhookPlugin(webhooks),

@@ -1,6 +1,8 @@
-// Validating admission webhooks: an AdmissionReview in, the validators' decision out. Pure.
+// Validating admission webhooks: an AdmissionReview in, the validators' decision out.
 import { StatusError, badRequest, invalid } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import { accessRequiredBy, missingAccess } from '../required-access.ts'
+import type { ResourceAccess } from '../access/access-reviews.ts'
 import type { Validator } from '../validator.ts'
 
 interface AdmissionRequest {
@@ -11,32 +13,57 @@ interface AdmissionRequest {
   readonly name?: string
   readonly object?: KubeObject | null
   readonly oldObject?: KubeObject | null
+  readonly userInfo?: ReviewedUser
 }
 
+/** `userInfo` of an AdmissionReview. */
+export interface ReviewedUser {
+  readonly username?: string
+  readonly uid?: string
+  readonly groups?: readonly string[]
+  readonly extra?: Readonly<Record<string, readonly string[]>>
+}
+
+/** Returns whether a user has access. Throws when that cannot be decided. */
+export type AccessCheck = (user: ReviewedUser, access: ResourceAccess) => Promise<boolean>
+
 /**
- * Returns the response to an `admission.k8s.io/v1 AdmissionReview`: the same 422 that the validators give inside the
- * embedded server. Status writes and deletions are always allowed. Throws StatusError 400 for a body that is not an
- * AdmissionReview.
+ * Returns the response to an `admission.k8s.io/v1 AdmissionReview`: the same 422 and 403 that the validators give
+ * inside the embedded server. Status writes are not validated, and deletions are always allowed. Throws StatusError 400
+ * for a body that is not an AdmissionReview, and the error of `check`.
  */
-export function reviewAdmission(body: JsonValue, validators: readonly Validator[]): JsonObject {
+export async function reviewAdmission(
+  body: JsonValue,
+  validators: readonly Validator[],
+  check: AccessCheck,
+): Promise<JsonObject> {
   const request = requestOf(body)
   return {
     apiVersion: 'admission.k8s.io/v1',
     kind: 'AdmissionReview',
-    response: { uid: request.uid, ...verdictOn(request, validators) },
+    response: { uid: request.uid, ...(await verdictOn(request, validators, check)) },
   }
 }
 
-function verdictOn(request: AdmissionRequest, validators: readonly Validator[]): JsonObject {
-  const { object, oldObject, resource, kind } = request
-  if (!object || request.subResource === 'status') return { allowed: true }
+async function verdictOn(
+  request: AdmissionRequest,
+  validators: readonly Validator[],
+  check: AccessCheck,
+): Promise<JsonObject> {
+  const { object, resource, kind, userInfo: user = {} } = request
+  if (!object) return { allowed: true }
+  const old = request.oldObject ?? undefined
+  const name = object.metadata.name ?? request.name ?? ''
+  const username = user.username ?? ''
+  const definition = { group: resource.group, plural: resource.resource }
   try {
     const errors = validators
       .filter(({ group, resources }) => group === resource.group && resources.includes(resource.resource))
-      .flatMap((validator) => validator.validate(object, oldObject ?? undefined))
-    if (errors.length === 0) return { allowed: true }
-    const refused = invalid(kind, object.metadata.name ?? request.name ?? '', errors)
-    return { allowed: false, status: refused.status as unknown as JsonObject }
+      .flatMap((validator) => (request.subResource === 'status' ? [] : validator.validate(object, old)))
+    if (errors.length > 0) throw invalid(kind, name, errors)
+    for (const access of accessRequiredBy(validators, definition, username, { object, old }))
+      if (!(await check(user, access))) throw missingAccess(definition, name, username, access)
+    return { allowed: true }
   } catch (error) {
     if (!(error instanceof StatusError)) throw error
     return { allowed: false, status: error.status as unknown as JsonObject }

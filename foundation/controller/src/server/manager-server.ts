@@ -7,16 +7,19 @@ import { isIP } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import type { Client } from '@fairlead/client'
 import { StatusError, failure, parseJson, stringifyJson } from '@fairlead/kube'
-import type { Clock, JsonValue, ObjectKey } from '@fairlead/kube'
+import type { Clock, JsonObject, JsonValue, ObjectKey } from '@fairlead/kube'
+import type { ResourceAccess } from '../access/access-reviews.ts'
 import type { Validator } from '../validator.ts'
 import type { Logger } from '../logger.ts'
 import type { Metrics } from '../metrics.ts'
 import { reviewAdmission } from './admission-review.ts'
+import type { ReviewedUser } from './admission-review.ts'
 import type { CaBundleTarget } from './ca-bundles.ts'
 import type { CertificateKeeper } from './certificate-keeper.ts'
 import { reviewConversion } from './conversion-review.ts'
 import type { Converter } from './conversion-review.ts'
 import { PathReviews } from './path-reviews.ts'
+import { requestReview } from './review-request.ts'
 
 /** Options of a manager's server. */
 export interface ManagerServerOptions {
@@ -32,7 +35,10 @@ export interface ManagerServerOptions {
   readonly certificateSecret?: ObjectKey
   /** Objects into which the CA bundle is injected. */
   readonly caBundles?: readonly CaBundleTarget[]
-  /** Handle `POST /validate`. */
+  /**
+   * Handle `POST /validate`. The manager's account needs `create` on `subjectaccessreviews` when one of them requires
+   * rights of users.
+   */
   readonly validators?: readonly Validator[]
   /** Handle `POST /convert`. */
   readonly converters?: readonly Converter[]
@@ -155,12 +161,34 @@ export class ManagerServer implements AsyncDisposable {
         return { code: 200, type: registry.contentType, text: await registry.metrics() }
       }
       case 'POST /validate':
-        return json(200, reviewAdmission(await readBody(request), validators))
+        return json(
+          200,
+          await reviewAdmission(await readBody(request), validators, (user, access) => this.#mayUser(user, access)),
+        )
       case 'POST /convert':
         return json(200, reviewConversion(await readBody(request), converters))
       default:
         throw failure(404, 'NotFound', `there is nothing at ${request.method} ${pathname}`)
     }
+  }
+
+  async #mayUser({ username = '', uid, groups, extra }: ReviewedUser, access: ResourceAccess): Promise<boolean> {
+    const { verb, group, version, resource, namespace, name } = access
+    const spec: JsonObject = {
+      user: username,
+      ...(uid !== undefined && { uid }),
+      ...(groups !== undefined && { groups }),
+      ...(extra !== undefined && { extra }),
+      resourceAttributes: {
+        verb,
+        group,
+        resource,
+        ...(version !== undefined && { version }),
+        ...(namespace !== undefined && { namespace }),
+        ...(name !== undefined && { name }),
+      },
+    }
+    return (await requestReview(this.#host.client, 'SubjectAccessReview', spec))['allowed'] === true
   }
 
   #readiness(verbose: boolean): Answer {

@@ -1,8 +1,9 @@
 // Authenticates and authorizes callers of the manager's server with the API server, as controller-runtime does.
 import { createHash } from 'node:crypto'
 import type { Client } from '@fairlead/client'
-import { asJson, failure, unauthorized } from '@fairlead/kube'
-import type { Clock, JsonObject, JsonValue, StatusError } from '@fairlead/kube'
+import { failure, unauthorized } from '@fairlead/kube'
+import type { Clock, JsonObject, StatusError } from '@fairlead/kube'
+import { requestReview } from './review-request.ts'
 
 /** Lifetime of cached decisions, milliseconds. */
 const lifetime = 10_000
@@ -49,11 +50,11 @@ export class PathReviews {
   }
 
   async #review(token: string, path: string): Promise<StatusError | undefined> {
-    const identified = await this.#post('/apis/authentication.k8s.io/v1/tokenreviews', 'TokenReview', { token })
+    const identified = await requestReview(this.#client, 'TokenReview', { token })
     const { authenticated, user } = identified as { authenticated?: boolean; user?: JsonObject }
     if (authenticated !== true || user?.username === undefined) return unauthorized('the token is not known')
     const { username, groups = [], uid, extra } = user
-    const { allowed } = await this.#post('/apis/authorization.k8s.io/v1/subjectaccessreviews', 'SubjectAccessReview', {
+    const { allowed } = await requestReview(this.#client, 'SubjectAccessReview', {
       user: username,
       groups,
       ...(uid !== undefined && { uid }),
@@ -63,15 +64,5 @@ export class PathReviews {
     return allowed === true
       ? undefined
       : failure(403, 'Forbidden', `User "${String(username)}" cannot get path "${path}"`)
-  }
-
-  async #post(path: string, kind: string, spec: JsonObject): Promise<JsonObject> {
-    const apiVersion = path.split('/').slice(2, 4).join('/')
-    const body = { apiVersion, kind, spec }
-    // An error here is the manager's, not the caller's: its account may lack the right to create reviews.
-    const answer: JsonValue = await this.#client.send({ method: 'POST', path, body }).catch((cause: unknown) => {
-      throw new Error(`The ${kind} of a caller failed: ${(cause as Error).message}`, { cause })
-    })
-    return (asJson(answer as object).status ?? {}) as JsonObject
   }
 }

@@ -1,6 +1,9 @@
 // The status of parents on an embedded server.
 import type { ApiServer } from '@fairlead/apiserver'
+import { Client } from '@fairlead/client'
+import type { ApiRequest, ApiResponse, Transport } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
+import { failure } from '@fairlead/kube'
 import { describe, expect, test } from 'vitest'
 import { conditionOf, controller, hook, input, policies, policy, set, stage, startStage, useHook } from './copies.ts'
 import { copyOf } from './hook.ts'
@@ -164,4 +167,38 @@ describe('the status of a parent', () => {
     await stage.pass(3)
     expect((await stage.client.get(policy(), 'default/all')).status).toEqual(before)
   })
+
+  test.each([
+    ['the write', ({ method }: ApiRequest) => method === 'PATCH'],
+    ['the write and the read after it', () => true],
+  ])('is written once the parent kind is served again, when %s was answered 404', async (_title, isRefused) => {
+    let isServed = true
+    const controllerClient = (server: ApiServer): Client =>
+      new Client({
+        transport: withoutPolicies(server.transport(), (request) => !isServed && isRefused(request)),
+        clock: server.clock,
+        random: () => 0.5,
+      })
+    await set({ controllerClient }, controller(), policy(), input('a'))
+    isServed = false
+    await stage.apply(input('b'))
+    await stage.pass(20)
+    isServed = true
+    await stage.pass(10)
+    const { status } = await stage.client.get(policy(), 'default/all')
+    expect(status).toMatchObject({ inputs: { configmaps: { total: 2 } } })
+  })
 })
+
+/** Responds 404 to requests for single policies, as a server that does not serve the kind does. */
+function withoutPolicies(inner: Transport, isRefused: (request: ApiRequest) => boolean): Transport {
+  const { status } = failure(404, 'NotFound', 'the server could not find the requested resource')
+  const response = { status: 404, headers: {}, body: status, warnings: [] } as unknown as ApiResponse
+  return {
+    address: inner.address,
+    request: async (sent) => (sent.path.includes('/policies/') && isRefused(sent) ? response : inner.request(sent)),
+    watch: (sent) => inner.watch(sent),
+    as: (who) => withoutPolicies(inner.as(who), isRefused),
+    [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
+  }
+}

@@ -1,8 +1,8 @@
 // The client: typed by kind, plain JSON inside. Start with `new Client({ transport })`, `connect()` for a cluster, or
 // `server.client()` of @fairlead/apiserver.
-import { asJson, isNotFound, keyOf } from '@fairlead/kube'
+import { asJson, keyOf } from '@fairlead/kube'
 import type { Clock, JsonObject, JsonValue, KubeObject, ObjectKey } from '@fairlead/kube'
-import { isNoSuchResource, statusErrorOf } from './response.ts'
+import { isNoSuchResource, isObjectNotFound, statusErrorOf } from './response.ts'
 import { applyClaimed } from './claimed-apply.ts'
 import { ClientError } from './client-error.ts'
 import { Discovery } from './discovery.ts'
@@ -127,7 +127,7 @@ export class Client {
     try {
       return await this.get(kind, key, options)
     } catch (error) {
-      if (isNotFound(error) && !isNoSuchResource(error)) return undefined
+      if (isObjectNotFound(error)) return undefined
       throw error
     }
   }

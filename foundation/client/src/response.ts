@@ -1,6 +1,7 @@
 // Reads responses: which ones are errors.
 import { StatusError, asJson, isNotFound } from '@fairlead/kube'
 import type { JsonObject, JsonValue, Status } from '@fairlead/kube'
+import { isClientError } from './client-error.ts'
 import type { ApiResponse } from './transport.ts'
 
 /** Returns the StatusError of a response, undefined when it is a success. */
@@ -27,6 +28,16 @@ export function retryAfterSeconds(response: Pick<ApiResponse, 'headers'>): numbe
 /** Reports whether an error says that the resource is not served, rather than that an object does not exist. */
 export function isNoSuchResource(error: unknown): boolean {
   return isNotFound(error) && ((error as StatusError).status.details?.name ?? '') === ''
+}
+
+/** Reports whether an error says that the server does not serve the kind, perhaps only for a while. */
+export function isKindNotServed(error: unknown): boolean {
+  return isClientError(error, 'UnknownKind') || isNoSuchResource(error)
+}
+
+/** Reports whether an error says that the object does not exist. The 404 of a kind that is not served does not. */
+export function isObjectNotFound(error: unknown): boolean {
+  return isNotFound(error) && !isNoSuchResource(error)
 }
 
 function isStatus(body: JsonValue): body is JsonObject & Status {

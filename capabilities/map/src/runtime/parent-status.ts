@@ -4,7 +4,7 @@ import type { Client } from '@fairlead/client'
 import { isApplied } from '@fairlead/client'
 import type { Logger } from '@fairlead/controller'
 import type { Clock, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
-import { asJson, isConflict, isJsonObject, isNotFound, isTerminating, jsonEqual } from '@fairlead/kube'
+import { asJson, isConflict, isJsonObject, isNotFound, isTerminating, jsonEqual, keyOf } from '@fairlead/kube'
 import { managerPrefix } from '../engine/configuration.ts'
 import type { ControllerKinds } from '../engine/kinds.ts'
 import { groupResource } from '../engine/resource.ts'
@@ -163,15 +163,13 @@ export class ParentStatus {
     } catch (error) {
       // Deleted, or another object of the name: the watch reports its removal.
       if (isConflict(error)) return undefined
-      if (isNotFound(error)) {
-        const exists =
-          (await this.#options.client
-            .find(parent, { namespace: namespace ?? '', name: name ?? '' })
-            .catch(() => undefined)) !== undefined
-        if (exists) this.#gaveUp.add(uid)
-        return exists
-          ? this.#report(`${groupResource(this.#options.kinds.parent)} has no status subresource; add it to see counts`)
-          : undefined
+      const cause = isNotFound(error) ? await this.#causeOfNotFound(parent) : 'Unknown'
+      if (cause === 'Deleted') return undefined
+      if (cause === 'NoSubresource') {
+        this.#gaveUp.add(uid)
+        return this.#report(
+          `${groupResource(this.#options.kinds.parent)} has no status subresource; add it to see counts`,
+        )
       }
       this.#options.log.warn('Could not write the status of a parent', {
         parent: `${kind} ${namespace ?? ''}/${name ?? ''}`,
@@ -179,6 +177,19 @@ export class ParentStatus {
       })
       this.#report(error instanceof Error ? error.message : String(error))
       return retryDelay
+    }
+  }
+
+  /** Returns why a parent's status was not found; `Unknown` when the kind is not served for a while. */
+  async #causeOfNotFound(parent: KubeObject): Promise<'Deleted' | 'NoSubresource' | 'Unknown'> {
+    const { discovery } = this.#options.client
+    try {
+      if ((await this.#options.client.find(parent, keyOf(parent))) === undefined) return 'Deleted'
+      discovery.invalidate(this.#options.kinds.parent.group)
+      const { subresources } = await discovery.describe(parent)
+      return subresources.includes('status') ? 'Unknown' : 'NoSubresource'
+    } catch {
+      return 'Unknown'
     }
   }
 

@@ -1,17 +1,8 @@
 // Carries out plans: the writes of design decision 5 and nothing else.
 import type { Client } from '@fairlead/client'
-import { CollisionError, isNoSuchResource } from '@fairlead/client'
+import { CollisionError, isObjectNotFound } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
-import {
-  StatusError,
-  asJson,
-  isAlreadyExists,
-  isConflict,
-  isForbidden,
-  isNotFound,
-  isTerminating,
-  keyOf,
-} from '@fairlead/kube'
+import { StatusError, asJson, isAlreadyExists, isConflict, isForbidden, isTerminating, keyOf } from '@fairlead/kube'
 import { isOutputOf } from '../engine/group.ts'
 import { formatIdentity, identityOf } from '../engine/identity.ts'
 import type { Action, Plan } from '../engine/plan.ts'
@@ -205,15 +196,18 @@ export class GroupWriter {
     const { client, onWrite } = this.#options
     const { uid, resourceVersion } = observed.metadata
     const preconditions = { uid, resourceVersion }
+    let left: KubeObject | undefined
     try {
-      const left = await client.delete(observed, keyOf(observed), { propagation: 'Background', preconditions })
-      onWrite({ op: 'delete', before: observed, after: left })
-      // An output that finalizers hold is created again after its removal, which enqueues the group.
-      if (left === undefined && next !== undefined) await this.#create(next.configuration.object)
+      left = await client.delete(observed, keyOf(observed), { propagation: 'Background', preconditions })
     } catch (error) {
       // Deleted already, changed since, or another object of the name. The watch reports the change.
-      if ((!isNotFound(error) || isNoSuchResource(error)) && !isConflict(error)) throw error
+      if (isObjectNotFound(error) || isConflict(error)) return
+      throw error
     }
+    onWrite({ op: 'delete', before: observed, after: left })
+    // An output that finalizers hold is created again after its removal, which enqueues the group. The removal of any
+    // other does not: every error of the creation is thrown, so that the group is retried.
+    if (left === undefined && next !== undefined) await this.#create(next.configuration.object)
   }
 }
 

@@ -2,9 +2,8 @@
 // Start with Reflector.run; the states are the union below, the transitions the three `#from…` methods.
 import { StatusError, isExpired, isForbidden } from '@fairlead/kube'
 import type { Clock, KubeObject } from '@fairlead/kube'
-import { isNoSuchResource } from '../response.ts'
+import { isKindNotServed } from '../response.ts'
 import { Backoff } from '../backoff.ts'
-import { isClientError } from '../client-error.ts'
 import { chunkSize, yieldToEventLoop } from '../event-loop.ts'
 import { keepAlive } from '../system-clock.ts'
 import type { WatchEvent } from '../transport.ts'
@@ -277,7 +276,7 @@ export class Reflector<T extends KubeObject> {
 
 function interruptionOf(error: unknown): InterruptionReason {
   if (isForbidden(error)) return 'Forbidden'
-  if (isClientError(error, 'UnknownKind') || isNoSuchResource(error)) return 'Absent'
+  if (isKindNotServed(error)) return 'Absent'
   return 'Failed'
 }
 

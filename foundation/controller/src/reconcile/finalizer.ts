@@ -1,7 +1,7 @@
 // Finalizers: added before anything that needs cleanup is created, removed only after the cleanup has succeeded.
-import { formatKey, isNotFound, isTerminating, keyOf } from '@fairlead/kube'
+import { formatKey, isTerminating, keyOf } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
-import { kindOfObject } from '@fairlead/client'
+import { isObjectNotFound, kindOfObject } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 
 /** Reports whether the object has the finalizer. */
@@ -32,7 +32,7 @@ export async function removeFinalizer<T extends KubeObject>(
   try {
     return await setFinalizers(client, object, left)
   } catch (error) {
-    if (isNotFound(error)) return undefined
+    if (isObjectNotFound(error)) return undefined
     throw error
   }
 }

@@ -3,6 +3,7 @@ import type { ApiServer } from '@fairlead/apiserver'
 import type { Client } from '@fairlead/client'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { describe, expect, test } from 'vitest'
+import { crd } from '../../../test/support/crd.ts'
 import { recorded } from '../../../test/support/recorded-client.ts'
 import { conditionOf, controller, hook, input, mapControllers, policy, reasons, set, stage, useHook } from './copies.ts'
 
@@ -72,6 +73,40 @@ describe('the Ready condition of a MapController', () => {
       status: 'True',
       message: expect.stringContaining('1 of 1 groups wait'),
     })
+  })
+})
+
+describe('a kind of outputs whose definition is deleted', () => {
+  const copies = crd({ group: 'test.example.com', kind: 'Copy', plural: 'copies' })
+  const definition = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' }
+  const copy = { apiVersion: 'test.example.com/v1', kind: 'Copy' }
+
+  const finalizers = ['test.example.com/hold']
+
+  test.each([
+    ['at once', 0],
+    ['after it was terminating for minutes', 400],
+  ])('%s is reported, and has its outputs again soon after it is created again', async (_title, terminating) => {
+    hook.reply = ({ body }) => ({ body: { outputs: [{ ...copy, metadata: { name: body.input.metadata.name } }] } })
+    await set({}, copies)
+    const outputResources = [{ apiVersion: 'test.example.com/v1', resource: 'copies' }]
+    const inputs = Array.from({ length: 20 }, (_, n) => input(`i${n}`))
+    await stage.apply(controller({ outputResources }), policy(), ...inputs)
+    await stage.pass(5)
+    const held = { ...copy, metadata: { name: 'held', namespace: 'default' } }
+    if (terminating > 0) await stage.apply({ ...held, metadata: { ...held.metadata, finalizers } })
+    await stage.client.delete(definition, 'copies.test.example.com')
+    await stage.pass(terminating)
+    if (terminating > 0) await stage.client.patch(held, 'default/held', { merge: { metadata: { finalizers: null } } })
+    await stage.pass(20)
+    expect((await conditionOf('Ready'))?.reason).toBe('KindAbsent')
+    hook.calls.length = 0
+    await stage.pass(60)
+    expect(hook.calls.length).toBeLessThan(inputs.length)
+    await stage.apply(copies)
+    await stage.pass(20)
+    expect((await stage.client.list(copy)).items.length).toBe(inputs.length)
+    expect((await conditionOf('Ready'))?.reason).toBe('Serving')
   })
 })
 

@@ -1,10 +1,10 @@
 // Runs one MapController: events update the index (group-index.ts) and enqueue groups; reconciling a group
 // (reconcile-group.ts) reads the index, calls a hook and writes outputs. Start with MapRun.start.
-import { chunkSize, yieldToEventLoop } from '@fairlead/client'
+import { chunkSize, isKindNotServed, yieldToEventLoop } from '@fairlead/client'
 import type { Manager, ObjectEvents, Relation, Result, WorkContext, WorkLoop } from '@fairlead/controller'
 import { after } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
-import { isConflict, isNamespaceTerminating, isTerminating } from '@fairlead/kube'
+import { isConflict, isForbidden, isNamespaceTerminating, isTerminating } from '@fairlead/kube'
 import type { MapController } from '../api.ts'
 import { fieldManager, outputManager } from '../engine/configuration.ts'
 import type { Decision } from '../engine/decide-group.ts'
@@ -307,6 +307,8 @@ export class MapRun implements AsyncDisposable {
     if (!this.#index.isFull || !this.#caches.outputsKnown) return
     for (const uid of this.#index.selection.parents.keys()) this.#status.markDirty(uid)
     for (const group of this.#groups.releaseHeld()) this.loop.add(group)
+    for (const group of this.#groups.failing)
+      if (isKindUnavailable(group)) this.loop.add({ parent: group.parent, mapKey: group.mapKey })
   }
 
   /** Groups of a shard that another replica had begin as after a start; their state is forgotten. */
@@ -352,4 +354,13 @@ export class MapRun implements AsyncDisposable {
   #eventsOf(object: KubeObject): ObjectEvents {
     return this.#options.manager.recorder('metacontroller').about(object)
   }
+}
+
+/**
+ * Returns whether a group fails because a kind was not served, or because a write was forbidden: its definition was
+ * terminating, or a right was missing.
+ */
+function isKindUnavailable({ error }: FailingGroup): boolean {
+  const causes = [error, error instanceof Error ? error.cause : undefined]
+  return causes.some((cause) => isKindNotServed(cause) || isForbidden(cause))
 }

@@ -45,6 +45,7 @@ export class WatchFeed {
     scope.signal.addEventListener('abort', end, { once: true })
     this.#resources.defer(() => scope.signal.removeEventListener('abort', end))
     if (scope.signal.aborted) this.end()
+    this.#endWithDefinition()
   }
 
   subscribe(since: number): void {
@@ -88,6 +89,19 @@ export class WatchFeed {
       await new Promise<void>((resolve) => (this.#wake = resolve))
       this.#wake = undefined
     }
+  }
+
+  /** Ends when the version of a custom resource is not served any more, after all changes until then. */
+  #endWithDefinition(): void {
+    const { definition, version } = this.scope.resource
+    if (definition.origin !== 'custom') return
+    const { registry } = this.server
+    const check = (): void => {
+      const served = registry.find(definition.group, version.name, definition.plural)
+      if (served?.definition.crd?.metadata.uid !== definition.crd?.metadata.uid) this.end()
+    }
+    this.#resources.use(registry.onChange(check))
+    check()
   }
 
   #push(change: Change): void {

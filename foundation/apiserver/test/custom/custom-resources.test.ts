@@ -175,6 +175,31 @@ describe('a definition', () => {
     expect((await send('GET', widgetsPath)).status).toBe(404)
   })
 
+  test('ends the watches of its objects after their deletion, and only those', async () => {
+    await send('POST', definitionsPath, definition())
+    await settle()
+    await send('POST', widgetsPath, { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'a' } })
+    const transport = server.transport()
+    const watch = async (path: string): Promise<{ readonly types: string[]; isOver: boolean }> => {
+      const opened = await transport.watch({ method: 'GET', path, query: { watch: true } })
+      if ('refused' in opened) throw new Error('The watch was refused')
+      const seen = { types: [] as string[], isOver: false }
+      void (async () => {
+        for await (const { type } of opened.events) seen.types.push(type)
+        seen.isOver = true
+      })()
+      return seen
+    }
+    const widgets = await watch(widgetsPath)
+    const namespaces = await watch('/api/v1/namespaces')
+    await settle()
+    expect(widgets).toEqual({ types: ['ADDED'], isOver: false })
+    await send('DELETE', `${definitionsPath}/widgets.example.com`)
+    await settle()
+    expect(widgets).toEqual({ types: ['ADDED', 'DELETED'], isOver: true })
+    expect(namespaces.isOver).toBe(false)
+  })
+
   test('is served again after a restart', async () => {
     await establish(definition())
     await send('POST', widgetsPath, widget('kept', { spec: { size: 3 } }))

@@ -100,4 +100,22 @@ describe('the arrows of design.md', () => {
     )
     expect(wrong).toEqual([])
   })
+
+  // Node 22 has no such globals; kube exports classes of the same names.
+  test('packages that run on Node 22 import their disposable stacks', () => {
+    const onNode22 = folders.filter((folder) =>
+      readFileSync(join(root, folder, 'package.json'), 'utf8').includes('"node": "^22'),
+    )
+    const wrong = onNode22.flatMap((folder) =>
+      sources(folder)
+        .filter((file) => {
+          const text = readFileSync(file, 'utf8')
+          if (text.includes('export class DisposableStack')) return false
+          return /\bnew (Async)?DisposableStack\b/.test(text) && !/import \{[^}]*DisposableStack[^}]*\} from/.test(text)
+        })
+        .map((file) => relative(root, file)),
+    )
+    expect(onNode22.length).toBeGreaterThan(4)
+    expect(wrong).toEqual([])
+  })
 })

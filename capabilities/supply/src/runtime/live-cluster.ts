@@ -1,6 +1,6 @@
 // The Cluster port on an API server: writes with the rights of the owner's service account, reads from caches
 // (specs/supply-chains.md §2.5, §2.6).
-import { CollisionError, isClientError, kindOfObject } from '@fairlead/client'
+import { CollisionError, isClientError, isObjectNotFound, kindOfObject } from '@fairlead/client'
 import type { Client, ResourcePath } from '@fairlead/client'
 import { serviceAccountSubject } from '@fairlead/controller'
 import type { AccessReviews, EventRecorder, Informer, ObjectEvents, ReconcileContext } from '@fairlead/controller'
@@ -11,7 +11,6 @@ import {
   isConflict,
   isControlledBy,
   isForbidden,
-  isNotFound,
   isTerminating,
   keyOf,
   selectorFrom,
@@ -134,7 +133,7 @@ export class LiveCluster implements Cluster {
       this.#events.normal('StampedObjectRemoved', `Deleted object [${name}]`, { action: 'Delete' })
       return undefined
     } catch (error) {
-      if (isNotFound(error)) return undefined
+      if (isObjectNotFound(error)) return undefined
       if (!isConflict(error)) {
         const { log } = this.#context
         log.warn('Could not delete a stamped object', { kind: object.kind, key: formatKey(keyOf(object)), error })

@@ -1,5 +1,6 @@
 // The chain of admission plugins: all mutating ones in order, later all validating ones (admission.NewChainHandler of
 // k8s.io/apiserver).
+import { DisposableStack } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import type { AdmissionAttributes } from './attributes.ts'
 import type { AdmissionPlugin } from './plugin.ts'

@@ -21,8 +21,7 @@ export function isKept({ metadata }: KubeObject): boolean {
 /**
  * Returns the orphans among the objects of an owner. `realized` is empty when nothing could be realized. An object that
  * a resource stamped in this pass is no orphan, whatever its labels in the cache are: the cache lags behind, and labels
- * can be edited. Objects that a resource may stamp
- * that could not be evaluated are no orphans either.
+ * can be edited. Objects that a resource may stamp once it can be evaluated are no orphans either.
  */
 export function orphans(
   owned: readonly KubeObject[],

@@ -11,6 +11,8 @@ import type { ServerDependencies } from './server-dependencies.ts'
 
 /** Queued changes for a slow client. */
 const maxQueuedChanges = 10_000
+/** Milliseconds; crdHandler of apiextensions-apiserver waits as long before it tears a storage down. */
+const teardownDelay = 1000
 /** The interval of bookmarks, for clients that requested them. */
 const bookmarkIntervalMs = 60_000
 /** The last bookmark is sent this long before the end, so that the next watch resumes from close by. */
@@ -91,14 +93,17 @@ export class WatchFeed {
     }
   }
 
-  /** Ends when the version of a custom resource is not served any more, after all changes until then. */
+  /** Ends some time after the version of a custom resource is not served any more, after all changes until then. */
   #endWithDefinition(): void {
     const { definition, version } = this.scope.resource
     if (definition.origin !== 'custom') return
-    const { registry } = this.server
+    const { registry, clock } = this.server
+    let isEnding = false
     const check = (): void => {
       const served = registry.find(definition.group, version.name, definition.plural)
-      if (served?.definition.crd?.metadata.uid !== definition.crd?.metadata.uid) this.end()
+      if (isEnding || served?.definition.crd?.metadata.uid === definition.crd?.metadata.uid) return
+      isEnding = true
+      this.#resources.use(clock.timer(teardownDelay, () => this.end()))
     }
     this.#resources.use(registry.onChange(check))
     check()

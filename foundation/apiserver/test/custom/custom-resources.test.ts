@@ -175,7 +175,7 @@ describe('a definition', () => {
     expect((await send('GET', widgetsPath)).status).toBe(404)
   })
 
-  test('ends the watches of its objects after their deletion, and only those', async () => {
+  test('ends the watches of its objects a second after their deletion, and only those', async () => {
     await send('POST', definitionsPath, definition())
     await settle()
     await send('POST', widgetsPath, { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'a' } })
@@ -195,6 +195,9 @@ describe('a definition', () => {
     await settle()
     expect(widgets).toEqual({ types: ['ADDED'], isOver: false })
     await send('DELETE', `${definitionsPath}/widgets.example.com`)
+    await settle()
+    expect(widgets).toEqual({ types: ['ADDED', 'DELETED'], isOver: false })
+    await clock.advance(1000)
     await settle()
     expect(widgets).toEqual({ types: ['ADDED', 'DELETED'], isOver: true })
     expect(namespaces.isOver).toBe(false)

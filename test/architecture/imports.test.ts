@@ -16,6 +16,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   'capabilities/map': ['foundation/controller', 'foundation/offline', 'foundation/client', 'foundation/kube'],
   'capabilities/supply': ['foundation/controller', 'foundation/offline', 'foundation/client', 'foundation/kube'],
   'capabilities/actions': ['foundation/controller', 'foundation/offline', 'foundation/client', 'foundation/kube'],
+  'capabilities/packages': ['foundation/controller', 'foundation/offline', 'foundation/client', 'foundation/kube'],
+  'capabilities/references': ['foundation/controller', 'foundation/offline', 'foundation/client', 'foundation/kube'],
   'apps/cli': [
     'foundation/kube',
     'foundation/client',

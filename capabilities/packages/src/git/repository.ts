@@ -1,0 +1,276 @@
+// A bare repository on disk. Start with GitRepository.open, or fetchPackage for one package of a remote.
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { PackageFiles } from '../engine/package-files.ts'
+import { fastImport } from './fast-import.ts'
+import type { NewCommit } from './fast-import.ts'
+import { GitError } from './git-error.ts'
+import { runGit, timeouts } from './git-process.ts'
+import { ObjectReader } from './object-reader.ts'
+import { remoteEnvironment, transportOf } from './remote.ts'
+import type { GitRemote } from './remote.ts'
+import { filesOf, treeEntries } from './tree.ts'
+import type { TreeEntry } from './tree.ts'
+
+/** A change of a ref: `expected` and `to` are hashes; undefined means that the ref does not exist. */
+export interface RefChange {
+  /** The full name, such as `refs/heads/main`. */
+  readonly ref: string
+  readonly expected: string | undefined
+  readonly to: string | undefined
+}
+
+/** A commit as refs name it. */
+export interface RefCommit {
+  readonly ref: string
+  /** The hash of the commit, also for annotated tags. */
+  readonly commit: string
+  readonly message: string
+  readonly authorName: string
+  readonly authorEmail: string
+  /** Seconds since the epoch. */
+  readonly authoredAt: number
+}
+
+const noHash = '0'.repeat(40)
+const fields = ['%(refname)', '%(objectname)', '%(*objectname)', '%(authorname)', '%(*authorname)'].concat(
+  ['%(authoremail:trim)', '%(*authoremail:trim)', '%(authordate:unix)', '%(*authordate:unix)'],
+  ['%(contents)', '%(*contents)'],
+)
+
+/** A bare repository. */
+export class GitRepository implements Disposable {
+  readonly folder: string
+  readonly #reader: ObjectReader
+
+  private constructor(folder: string) {
+    this.folder = folder
+    this.#reader = new ObjectReader(folder)
+  }
+
+  /** Opens the repository of a folder; creates it when the folder is missing. @throws GitError */
+  static async open(folder: string, signal: AbortSignal): Promise<GitRepository> {
+    if (!existsSync(join(folder, 'HEAD'))) {
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      await runGit(folder, ['init', '--bare', '--quiet', '--template=', '.'], { signal })
+    }
+    return new GitRepository(folder)
+  }
+
+  [Symbol.dispose](): void {
+    this.#reader[Symbol.dispose]()
+  }
+
+  /** Returns branches and tags with their commits. @throws GitError */
+  async refs(signal: AbortSignal): Promise<ReadonlyMap<string, RefCommit>> {
+    const format = `${fields.join('%00')}%00%01`
+    const output = await runGit(this.folder, ['for-each-ref', `--format=${format}`, 'refs/heads', 'refs/tags'], {
+      signal,
+    })
+    const refs = new Map<string, RefCommit>()
+    for (const record of output.toString().split('\0\x01\n')) {
+      const [ref, hash, tagged, name, taggedName, email, taggedEmail, time, taggedTime, text, taggedText] =
+        record.split('\0')
+      if (ref === undefined || ref === '' || hash === undefined) continue
+      const isAnnotated = tagged !== undefined && tagged !== ''
+      refs.set(ref, {
+        ref,
+        commit: isAnnotated ? tagged : hash,
+        message: (isAnnotated ? taggedText : text) ?? '',
+        authorName: (isAnnotated ? taggedName : name) ?? '',
+        authorEmail: (isAnnotated ? taggedEmail : email) ?? '',
+        authoredAt: Number((isAnnotated ? taggedTime : time) ?? 0),
+      })
+    }
+    return refs
+  }
+
+  /** Returns the commits of a revision, the newest first, at most `limit`. @throws GitError */
+  async log(revision: string, limit: number, signal: AbortSignal): Promise<readonly RefCommit[]> {
+    const format = '%H%x00%an%x00%ae%x00%at%x00%B%x00%x01'
+    const output = await runGit(
+      this.folder,
+      ['log', '--first-parent', `--max-count=${limit}`, `--format=${format}`, '--end-of-options', revision],
+      { signal },
+    )
+    return output
+      .toString()
+      .split('\0\x01\n')
+      .flatMap((record) => {
+        const [commit, authorName, authorEmail, time, message] = record.split('\0')
+        if (message === undefined) return []
+        return [{ ref: '', commit, authorName, authorEmail, authoredAt: Number(time), message } as RefCommit]
+      })
+  }
+
+  /** Returns the hash of a commit, branch, tag or `<commit>:<path>`; undefined when it is missing. @throws GitError */
+  async resolve(specification: string): Promise<string | undefined> {
+    return (await this.#reader.read(specification))?.hash
+  }
+
+  /** Returns the entries of a tree or of `<commit>:<path>`; undefined when it is no folder. @throws GitError */
+  async entries(specification: string): Promise<readonly TreeEntry[] | undefined> {
+    const object = await this.#reader.read(specification)
+    return object?.type === 'tree' ? treeEntries(object.content) : undefined
+  }
+
+  /** Returns the content of one file; undefined when it is missing. @throws GitError */
+  async file(specification: string): Promise<string | undefined> {
+    const object = await this.#reader.read(specification)
+    return object?.type === 'blob' ? object.content.toString() : undefined
+  }
+
+  /**
+   * Returns the files of a folder; undefined when the commit does not have it.
+   * @throws GitError `InvalidContent`, `TooLarge`, `Corrupt`
+   */
+  async files(revision: string, path: string): Promise<PackageFiles | undefined> {
+    const tree = await this.#reader.read(`${revision}:${path}`)
+    return tree?.type === 'tree' ? filesOf(this.#reader, tree.hash) : undefined
+  }
+
+  /** Writes a commit, which no ref names yet, and returns its hash. @throws GitError */
+  async commit(commit: NewCommit, signal: AbortSignal): Promise<string> {
+    const input = fastImport(commit, `refs/fairlead/new/${randomUUID()}`)
+    const output = await runGit(this.folder, ['fast-import', '--quiet', '--done', '--date-format=raw'], {
+      signal,
+      input,
+    })
+    return output.toString().trim()
+  }
+
+  /** Changes refs in one transaction. @throws GitError `RefChanged` when one has another value than expected */
+  async update(changes: readonly RefChange[], signal: AbortSignal): Promise<void> {
+    const lines = changes.map(({ ref, expected = noHash, to }) =>
+      to === undefined ? `delete ${ref} ${expected}` : `update ${ref} ${to} ${expected}`,
+    )
+    // `update <ref> <new> 000…` creates a ref that must not exist.
+    const input = ['start', ...lines, 'prepare', 'commit', ''].join('\n')
+    await runGit(this.folder, ['update-ref', '--no-deref', '--stdin'], { signal, input })
+  }
+
+  /** Makes branches and tags equal to those of the remote. @throws GitError */
+  async fetch(remote: GitRemote, signal: AbortSignal): Promise<void> {
+    await using environment = await remoteEnvironment(remote)
+    await runGit(
+      this.folder,
+      [
+        'fetch',
+        '--quiet',
+        '--prune',
+        '--no-write-fetch-head',
+        '--atomic',
+        '--end-of-options',
+        remote.url,
+        '+refs/heads/*:refs/heads/*',
+        '+refs/tags/*:refs/tags/*',
+      ],
+      { signal, environment: environment.variables, timeout: timeouts.remote },
+    )
+  }
+
+  /** Fetches one branch, tag or commit and returns its hash. @throws GitError `RefNotFound` */
+  async fetchRef(remote: GitRemote, ref: string, signal: AbortSignal): Promise<string> {
+    await using environment = await remoteEnvironment(remote)
+    const target = `refs/fairlead/fetched/${randomUUID()}`
+    const fetch = (name: string): Promise<Buffer> =>
+      runGit(
+        this.folder,
+        [
+          'fetch',
+          '--quiet',
+          '--no-tags',
+          '--no-write-fetch-head',
+          '--end-of-options',
+          remote.url,
+          `+${name}:${target}`,
+        ],
+        { signal, environment: environment.variables, timeout: timeouts.remote },
+      )
+    const candidates = /^[0-9a-f]{40}$/.test(ref)
+      ? [ref]
+      : ref.startsWith('refs/')
+        ? [ref]
+        : [`refs/tags/${ref}`, `refs/heads/${ref}`]
+    for (const candidate of candidates) {
+      try {
+        await fetch(candidate)
+        const commit = await this.resolve(`${target}^{commit}`)
+        if (commit !== undefined) return commit
+      } catch (error) {
+        if (!(error instanceof GitError) || error.code !== 'RefNotFound') throw error
+      }
+    }
+    throw new GitError('RefNotFound', `the repository ${remote.url} has no branch, tag or commit ${ref}`)
+  }
+
+  /**
+   * Changes refs of the remote, all or none, and then those of this repository.
+   * @throws GitError `RefChanged` when a ref of the remote has another value than expected, `Refused`
+   */
+  async push(remote: GitRemote, changes: readonly RefChange[], signal: AbortSignal): Promise<void> {
+    await using environment = await remoteEnvironment(remote)
+    const leases = changes.map(({ ref, expected }) => `--force-with-lease=${ref}:${expected ?? ''}`)
+    const targets = changes.map(({ ref, to }) => `${to ?? ''}:${ref}`)
+    // A repository of this machine must not run its hooks with our rights.
+    const receivePack = `--receive-pack=${transportOf(remote.url) === 'local' ? 'git -c core.hooksPath=/dev/null ' : 'git-'}receive-pack`
+    const atomic = changes.length > 1 ? ['--atomic'] : []
+    await runGit(
+      this.folder,
+      [
+        'push',
+        '--porcelain',
+        '--no-verify',
+        receivePack,
+        ...atomic,
+        ...leases,
+        '--end-of-options',
+        remote.url,
+        ...targets,
+      ],
+      { signal, environment: environment.variables, timeout: timeouts.remote },
+    )
+    await this.update(changes, signal).catch(() => this.fetch(remote, signal))
+  }
+
+  /** Checks the connectivity and content of all objects. @throws GitError `Corrupt` */
+  async verify(signal: AbortSignal): Promise<void> {
+    await runGit(this.folder, ['fsck', '--full', '--no-dangling', '--no-progress'], {
+      signal,
+      timeout: timeouts.remote,
+    })
+  }
+}
+
+/** A package of a remote repository, at one commit. */
+export interface FetchedPackage {
+  readonly commit: string
+  readonly files: PackageFiles
+}
+
+/**
+ * Fetches the package in a folder of a remote repository at a branch, tag or commit.
+ * @throws GitError `RefNotFound` also for a missing folder
+ */
+export async function fetchPackage(
+  remote: GitRemote,
+  { ref, directory }: { readonly ref: string; readonly directory: string },
+  signal: AbortSignal,
+): Promise<FetchedPackage> {
+  transportOf(remote.url)
+  const folder = await mkdtemp(join(tmpdir(), 'fairlead-fetch-'))
+  try {
+    using repository = await GitRepository.open(folder, signal)
+    const commit = await repository.fetchRef(remote, ref, signal)
+    const path = directory.replace(/^\/+|\/+$/g, '')
+    const files = await repository.files(commit, path === '.' ? '' : path)
+    if (files === undefined)
+      throw new GitError('RefNotFound', `the repository ${remote.url} has no folder ${directory} at ${ref}`)
+    return { commit, files }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,113 @@
+// Trees of git: their entries, and the files below one.
+import type { PackageFiles } from '../engine/package-files.ts'
+import { GitError } from './git-error.ts'
+import type { ObjectReader } from './object-reader.ts'
+
+/** An entry of a tree. */
+export interface TreeEntry {
+  readonly name: string
+  readonly kind: 'file' | 'folder' | 'link' | 'submodule'
+  readonly hash: string
+}
+
+/** Limits of one package: what a request can carry, and what memory allows. */
+export const limits: Readonly<Record<'files' | 'fileBytes' | 'totalBytes', number>> = {
+  files: 10_000,
+  fileBytes: 10 * 1024 * 1024,
+  totalBytes: 64 * 1024 * 1024,
+}
+
+const kinds: Readonly<Record<string, TreeEntry['kind']>> = {
+  '40000': 'folder',
+  '040000': 'folder',
+  '120000': 'link',
+  '160000': 'submodule',
+}
+
+/** Parses the content of a tree object. */
+export function treeEntries(content: Buffer): readonly TreeEntry[] {
+  const entries: TreeEntry[] = []
+  for (let at = 0; at < content.length;) {
+    const space = content.indexOf(32, at)
+    const end = content.indexOf(0, space)
+    const kind = kinds[content.toString('latin1', at, space)] ?? 'file'
+    entries.push({
+      name: content.toString('utf8', space + 1, end),
+      kind,
+      hash: content.toString('hex', end + 1, end + 21),
+    })
+    at = end + 21
+  }
+  return entries
+}
+
+/**
+ * Returns the files below a tree.
+ * @throws GitError `InvalidContent` for links, submodules and unsafe names, `TooLarge`, `Corrupt`
+ */
+export async function filesOf(reader: ObjectReader, tree: string): Promise<PackageFiles> {
+  const found: { readonly path: string; readonly hash: string }[] = []
+  await collect(reader, tree, '', found)
+  let total = 0
+  const contents = await Promise.all(
+    found.map(async ({ path, hash }) => {
+      const object = await reader.read(hash)
+      if (object === undefined) throw new GitError('Corrupt', `the content of ${path} (${hash}) is missing`)
+      const { length } = object.content
+      if (length > limits.fileBytes) throw tooLarge(`the file ${path} has ${length} bytes`, `${limits.fileBytes}`)
+      total += length
+      if (total > limits.totalBytes) throw tooLarge('the package', `${limits.totalBytes} bytes`)
+      return [path, decoded(object.content)] as const
+    }),
+  )
+  return new Map(contents)
+}
+
+async function collect(
+  reader: ObjectReader,
+  tree: string,
+  folder: string,
+  found: { path: string; hash: string }[],
+): Promise<void> {
+  const object = await reader.read(tree)
+  if (object?.type !== 'tree') throw new GitError('Corrupt', `the folder ${folder || '/'} (${tree}) is missing`)
+  for (const { name, kind, hash } of treeEntries(object.content)) {
+    const path = folder + name
+    if (isUnsafe(name)) throw new GitError('InvalidContent', `the path ${JSON.stringify(path)} is not allowed`)
+    if (kind === 'link')
+      throw new GitError('InvalidContent', `${path} is a symbolic link; replace it by the file that it names`)
+    if (kind === 'submodule')
+      throw new GitError('InvalidContent', `${path} is a submodule; copy its files into the package`)
+    if (kind === 'folder') await collect(reader, hash, `${path}/`, found)
+    else found.push({ path, hash })
+    if (found.length > limits.files) throw tooLarge('the package', `${limits.files} files`)
+  }
+}
+
+/** Throws for a path that is absolute, leaves the package or has a meaning for git. @throws GitError `InvalidContent` */
+export function checkPath(path: string): void {
+  if (path === '' || path.includes('\0') || path.includes('\n') || path.split('/').some(isUnsafe))
+    throw new GitError(
+      'InvalidContent',
+      `the path ${JSON.stringify(path)} is not allowed: paths are relative and stay inside the package`,
+    )
+}
+
+function isUnsafe(name: string): boolean {
+  return name === '' || name === '.' || name === '..' || name.toLowerCase() === '.git' || /[\\/\0]/.test(name)
+}
+
+function tooLarge(what: string, limit: string): GitError {
+  return new GitError('TooLarge', `${what} exceeds the limit of ${limit}`)
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function decoded(content: Buffer): string | Uint8Array {
+  if (content.includes(0)) return content
+  try {
+    return utf8.decode(content)
+  } catch {
+    return content
+  }
+}

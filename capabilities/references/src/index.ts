@@ -1,2 +1,28 @@
-// Public API of @fairlead/references.
-export type { FieldReference } from './engine/reference-table.ts'
+// Public API of @fairlead/references: the resolver, for any controller. Start with `resolveReferences`.
+export { resolveReferences } from './engine/resolve.ts'
+export type { Advisory, Dependent, Problem, ProblemReason, Resolution } from './engine/resolve.ts'
+export type { ResolvedReference } from './engine/resolved-reference.ts'
+export { referencesCondition } from './engine/conditions.ts'
+export type { Lookup, ObjectCycle, Permission, Referents } from './engine/referents.ts'
+export type {
+  BothSet,
+  Identifier,
+  ReferenceRow,
+  ReferenceTable,
+  ReferentKind,
+  WaitFor,
+} from './engine/reference-table.ts'
+export { formatId, idKey } from './engine/object-id.ts'
+export type { ObjectId } from './engine/object-id.ts'
+
+// the index of references, and what its events mean
+export { ReferenceIndex, edgesOf } from './engine/reference-index.ts'
+export type { Edge } from './engine/reference-index.ts'
+export type { GateReason, View } from './engine/gate.ts'
+
+// deletion, and checks of configurations
+export { decideDeletion } from './engine/deletion.ts'
+export type { Deletion, DeletionDecision, DependentState } from './engine/deletion.ts'
+export { cyclesOf } from './engine/cycles.ts'
+export { checkValuePath } from './engine/value-path.ts'
+export type { CheckedPath } from './engine/value-path.ts'

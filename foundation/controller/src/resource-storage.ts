@@ -23,10 +23,22 @@ export interface ResourceStorage {
   readonly selectableFields?: Readonly<Record<string, (object: KubeObject) => string>>
   /** Maximum size of an object's JSON in bytes; 1.5 MiB when left out. */
   readonly maxObjectBytes?: number
+  /** Columns of tables, in place of `additionalPrinterColumns`: for values that no JSONPath finds. */
+  readonly columns?: readonly StorageColumn[]
   /**
    * Maximum size of a request body in bytes; 3 MiB when left out. Larger ones get a 413 and are never kept in memory.
    */
   readonly maxBodyBytes?: number
+}
+
+/** A column of the tables that kubectl prints. The first is the name. */
+export interface StorageColumn {
+  readonly name: string
+  readonly type: 'string' | 'integer' | 'boolean' | 'date'
+  readonly description: string
+  /** 0 when left out; larger ones are shown by `-o wide`. */
+  readonly priority?: number
+  cell(object: KubeObject): string | number | boolean | null
 }
 
 /**
@@ -131,6 +143,13 @@ export interface StorageQuery {
   readonly after: string | undefined
 }
 
+/** The name of an object that is composed of its fields. */
+export interface StorageIdentity {
+  readonly name: string
+  /** A random one when left out. */
+  readonly uid?: string
+}
+
 /** One page. */
 export interface StoragePage {
   readonly objects: readonly KubeObject[]
@@ -174,6 +193,11 @@ export interface RestStorage {
   list?(namespace: string | undefined, signal: AbortSignal): Promise<readonly KubeObject[]>
   /** Returns a page, for storages that select and page themselves, in place of `list`. Their order is kept. */
   page?(query: StorageQuery, signal: AbortSignal): Promise<StoragePage>
+  /**
+   * Returns the name of an object to create, and its uid where that follows from the name, for resources whose names
+   * are composed of fields: names given by clients are ignored. Called before validation.
+   */
+  identity?(object: KubeObject): StorageIdentity
   /** Makes the checks that need more than the schema; called before every write, dry runs included. */
   validate?(review: StorageReview): void | Promise<void>
   /** Operations without dry run, because their result is not known in advance. */

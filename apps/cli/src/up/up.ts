@@ -1,5 +1,6 @@
 // `fairlead up`: the API server, every controller, and optionally an example, in one process. Start with up().
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { ApiServer, memory, sqlite, StoreError } from '@fairlead/apiserver'
 import type { PodLogs, Storage } from '@fairlead/apiserver'
 import { systemClock } from '@fairlead/client'
@@ -92,7 +93,11 @@ async function start(
   ])
   for (const capability of loaded) {
     const manager = resources.use(await startManager(server, capability, logger))
-    const instance = await capability.setup(manager, { resolve, signal })
+    const instance = await capability.setup(manager, {
+      resolve,
+      signal,
+      ...(!options.inMemory && { dataFolder: join(data.path, capability.name) }),
+    })
     resources.defer(() => instance.stop())
     for (const route of instance.routes ?? []) server.serve(route)
     for (const resource of instance.storages ?? []) await server.addStorage(resource)

@@ -1,9 +1,16 @@
 // Converts resource storages to resource definitions: like custom resources, with the verbs and subresources of the
 // storage.
-import type { ResourceStorage, RestStorage, SubresourceHandlers } from '@fairlead/controller'
+import type { ResourceStorage, RestStorage, StorageColumn, SubresourceHandlers } from '@fairlead/controller'
+import { asObject } from '@fairlead/kube'
 import { resourceDefinitionFrom } from '../custom/index.ts'
 import { formatGroupResource } from '@fairlead/kube'
-import type { ResourceDefinition, SubresourceDefinition, VersionDefinition } from '@fairlead/builtin-kinds'
+import type {
+  ResourceDefinition,
+  Strategy,
+  SubresourceDefinition,
+  TablePrinter,
+  VersionDefinition,
+} from '@fairlead/builtin-kinds'
 
 /**
  * Reasons to reject a resource storage:
@@ -27,7 +34,15 @@ const subresourceVerbs = ['get', 'patch', 'update']
 
 /** Returns the definition of a resource storage. @throws ResourceStorageError `StorageIncomplete` */
 export function storageDefinition(resource: ResourceStorage): ResourceDefinition {
-  const { definition, storage, subresources = [], selectableFields = {}, maxObjectBytes, maxBodyBytes } = resource
+  const {
+    definition,
+    storage,
+    subresources = [],
+    selectableFields = {},
+    maxObjectBytes,
+    maxBodyBytes,
+    columns,
+  } = resource
   const { crd: _notInstalled, ...base } = resourceDefinitionFrom(definition)
   checkStorage(base, storage)
   const verbs = verbsOf(storage)
@@ -41,15 +56,42 @@ export function storageDefinition(resource: ResourceStorage): ResourceDefinition
     versions: base.versions.map((version): VersionDefinition => ({
       ...version,
       verbs,
+      ...(columns === undefined ? {} : { printer: printer(columns) }),
       subresources: [...version.subresources, ...own],
       selectableFields: { ...version.selectableFields, ...selectableFields },
     })),
     strategy: {
       ...base.strategy,
+      ...prepareForCreate(base.strategy, storage),
       objectSubresources: new Set(['status', ...wholeObjects]),
       statusSubresources: new Set(['status']),
       ...(maxObjectBytes === undefined ? {} : { maxObjectBytes }),
     },
+  }
+}
+
+/** Returns the preparation that gives new objects the identity of the storage. */
+function prepareForCreate(strategy: Strategy, storage: RestStorage): Pick<Strategy, 'prepareForCreate'> {
+  if (storage.identity === undefined) return {}
+  return {
+    prepareForCreate(object, context) {
+      strategy.prepareForCreate?.(object, context)
+      const { name, uid } = storage.identity!(asObject(object))
+      object.metadata['name'] = name
+      delete object.metadata['generateName']
+      if (uid !== undefined) object.metadata['uid'] = uid
+    },
+  }
+}
+
+function printer(columns: readonly StorageColumn[]): TablePrinter {
+  const name = { name: 'Name', type: 'string', format: 'name', description: 'Name of the object.', priority: 0 }
+  const definitions = columns.map(({ name: title, type, description, priority = 0 }) => {
+    return { name: title, type, format: '', description, priority }
+  })
+  return {
+    columns: [name, ...definitions],
+    cells: (object) => [object.metadata.name ?? '', ...columns.map((column) => column.cell(object))],
   }
 }
 

@@ -73,6 +73,62 @@ class Https {
   }
 }
 
+describe('a resource storage that composes names', () => {
+  const uid = '00000000-0000-5000-8000-000000000001'
+
+  function named(): RestStorage {
+    const composed: RestStorage = storage.withOnly('get', 'list', 'watch', 'create', 'update', 'delete')
+    return { ...composed, identity: (object) => ({ name: `note.${textOf(object)}`, uid }) }
+  }
+
+  test('creates objects without a name, and ignores the names of clients', async () => {
+    await serve({ storage: named() })
+    const unnamed = await api.post(notes, { ...note('', 'one'), metadata: {} })
+    const renamed = await api.post(notes, note('mine', 'two'))
+    expect([unnamed.status, renamed.status]).toEqual([201, 201])
+    expect(unnamed.body['metadata']).toMatchObject({ name: 'note.one', uid })
+    expect(names((await api.get(notes)).body)).toEqual(['note.one', 'note.two'])
+    expect((await api.post(notes, note('other', 'one'))).status).toBe(409)
+  })
+
+  test('validates the composed name', async () => {
+    await serve({ storage: named() })
+    expect(failureOf(await api.post(notes, note('fine', 'Not A Name')))).toMatchObject({
+      status: 422,
+      message: expect.stringContaining('metadata.name: Invalid value: "note.Not A Name"') as string,
+    })
+  })
+
+  test('answers a dry run with the composed name and creates nothing', async () => {
+    await serve({ storage: named() })
+    const tried = await api.post(`${notes}?dryRun=All`, note('mine', 'one'))
+    expect([tried.status, (tried.body['metadata'] as JsonObject)['name'], storage.notes.size]).toEqual([
+      201,
+      'note.one',
+      0,
+    ])
+  })
+})
+
+test('prints the columns of a resource storage', async () => {
+  await serve({
+    columns: [
+      { name: 'Length', type: 'integer', description: 'Length of the text.', cell: (object) => textOf(object).length },
+      { name: 'Empty', type: 'boolean', description: 'No text.', priority: 1, cell: (object) => textOf(object) === '' },
+    ],
+  })
+  await api.post(notes, note('a', 'one'))
+  const table = await api.get(notes, { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' })
+  expect(table.body).toMatchObject({
+    columnDefinitions: [
+      { name: 'Name', type: 'string', format: 'name' },
+      { name: 'Length', type: 'integer', format: '', description: 'Length of the text.', priority: 0 },
+      { name: 'Empty', type: 'boolean', format: '', description: 'No text.', priority: 1 },
+    ],
+    rows: [{ cells: ['a', 3, false] }],
+  })
+})
+
 describe('a resource storage without some methods', () => {
   test('serves get, list and create without watch', async () => {
     await serve({ storage: storage.withOnly('get', 'list', 'create') })

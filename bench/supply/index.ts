@@ -142,7 +142,7 @@ async function resync(cluster: MeasuredCluster): Promise<Figure[]> {
   const { clock } = cluster.client
   const started = clock.monotonic()
   for (const { controller } of [cluster.controllers.workloads, cluster.controllers.runnables]) {
-    for (const key of controller.informer.objects.keys()) controller.enqueue(key)
+    for (const key of controller.informer.lastKnown.keys()) controller.enqueue(key)
   }
   await cluster.quiet()
   const ms = clock.monotonic() - started

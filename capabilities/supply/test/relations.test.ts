@@ -41,7 +41,7 @@ beforeEach(async () => {
   await stage.owner('team-a/app', ({ status }) => status?.resources?.[0]?.stampedRef !== undefined)
   await until('the cache has the status of the owner', () => {
     const cached = cacheReader(manager.informers).get<Owner>(workload, 'team-a/app')
-    return cached !== 'unknown' && cached?.status?.resources?.[0]?.stampedRef !== undefined
+    return cached.known && cached.object?.status?.resources?.[0]?.stampedRef !== undefined
   })
 })
 afterEach(async () => {

@@ -1,10 +1,11 @@
 import { ApiServer } from '@fairlead/apiserver'
 import { Manager, cacheReader } from '@fairlead/controller'
+import type { Unknown } from '@fairlead/controller'
 import { expect, test } from 'vitest'
 
 const configMap = { apiVersion: 'v1', kind: 'ConfigMap' }
 
-test('a cache reader returns cached objects, undefined for absent ones, and unknown for kinds without an informer', async () => {
+test('a cache reader tells found, missing and unknown objects apart', async () => {
   await using server = await ApiServer.start()
   const client = server.client()
   await client.create({ ...configMap, metadata: { name: 'a', namespace: 'default', labels: { app: 'x' } } })
@@ -15,20 +16,22 @@ test('a cache reader returns cached objects, undefined for absent ones, and unkn
   using use = manager.use(configMap)
   const whileSyncing = reader.get(configMap, 'default/a')
   await use.informer.waitForState()
+  const [present, absent] = [reader.get(configMap, 'default/a'), reader.get(configMap, 'default/none')]
   const found = reader.list(configMap, { labelSelector: 'app=x' })
+  const codeOf = (read: { readonly known: true } | Unknown): unknown => read.known || read.reason.code
   expect({
-    beforeUse,
-    whileSyncing,
-    present: (reader.get(configMap, 'default/a') as { metadata: { name: string } }).metadata.name,
-    absent: reader.get(configMap, 'default/none'),
-    matching: found === 'unknown' ? found : found.map(({ metadata }) => metadata.name),
-    otherKind: reader.get({ apiVersion: 'v1', kind: 'Secret' }, 'default/a'),
+    beforeUse: beforeUse.map(codeOf),
+    whileSyncing: codeOf(whileSyncing),
+    present: present.known && present.object?.metadata.name,
+    absent,
+    matching: found.known && found.objects.map(({ metadata }) => metadata.name),
+    otherKind: codeOf(reader.get({ apiVersion: 'v1', kind: 'Secret' }, 'default/a')),
   }).toEqual({
-    beforeUse: ['unknown', 'unknown'],
-    whileSyncing: 'unknown',
+    beforeUse: ['KindSyncing', 'KindSyncing'],
+    whileSyncing: 'KindSyncing',
     present: 'a',
-    absent: undefined,
+    absent: { known: true, object: undefined },
     matching: ['a'],
-    otherKind: 'unknown',
+    otherKind: 'KindSyncing',
   })
 })

@@ -76,7 +76,9 @@ describeClusters(({ open }) => {
       const name = `marker-${++rounds}`
       await outside.create(configMap(name))
       await outside.create(secret(name))
-      await until('the markers arrived', () => caches.every((informer) => informer.get(at(name)) !== undefined))
+      await until('the markers arrived', () =>
+        caches.every((informer) => informer.lastKnown.get(at(name)) !== undefined),
+      )
       await turns()
     }
     const settled = async (): Promise<void> => {
@@ -509,7 +511,9 @@ describeClusters(({ open }) => {
       await run.client.create(configMap('x', { a: '1' }, labels))
       const event = await until(
         'it was reported',
-        () => run.manager.informers.peek(KubeEvent)?.list({ namespace })[0] ?? (run.manager.use(KubeEvent), undefined),
+        () =>
+          run.manager.informers.peek(KubeEvent)?.lastKnown.list({ namespace })[0] ??
+          (run.manager.use(KubeEvent), undefined),
       )
       expect([event.reason, event.note]).toEqual([
         'Collision',

@@ -51,7 +51,7 @@ describe('shared caches', () => {
     await using run = await start()
     await run.outside.create(configMap('a'))
     using use = run.pool.use(ConfigMap)
-    expect([use.informer.state, await use.informer.waitForState(), names(use.informer.objects.values())]).toEqual([
+    expect([use.informer.state, await use.informer.waitForState(), names(use.informer.lastKnown.values())]).toEqual([
       'Syncing',
       'Synced',
       ['a'],
@@ -62,11 +62,11 @@ describe('shared caches', () => {
         void changes.push(`${change.type} ${change.object.metadata.name} ${change.initial}`),
     })
     const written = await run.outside.create(configMap('b'))
-    await until('b is cached', () => use.informer.get('default/b') !== undefined)
+    await until('b is cached', () => use.informer.lastKnown.get('default/b') !== undefined)
     await run.outside.delete(ConfigMap, 'default/a')
-    await until('a is gone', () => use.informer.get({ namespace: 'default', name: 'a' }) === undefined)
+    await until('a is gone', () => use.informer.lastKnown.get({ namespace: 'default', name: 'a' }) === undefined)
     expect(changes).toEqual(['added a true', 'added b false', 'removed a false'])
-    expect(use.informer.get('default/b')).toBe(written)
+    expect(use.informer.lastKnown.get('default/b')).toBe(written)
   })
 
   test('share one watch per kind and scope until a minute after the last user', async () => {
@@ -116,24 +116,24 @@ describe('shared caches', () => {
     informer.addIndex('app', byApp)
     informer.addIndex('app', byApp)
     expect(() => informer.addIndex('app', () => [])).toThrow('another index "app"')
-    expect(() => informer.byIndex('none', 'x')).toThrow('no index "none"')
+    expect(() => informer.lastKnown.byIndex('none', 'x')).toThrow('no index "none"')
     expect([
-      names(informer.list({ namespace: 'default' })),
-      names(informer.list({ labelSelector: 'app=x' })),
-      names(informer.list({ namespace: 'other', labelSelector: { matchLabels: { app: 'y' } } })),
-      names(informer.byIndex('app', 'x')),
-      informer.index('app').count('y'),
+      names(informer.lastKnown.list({ namespace: 'default' })),
+      names(informer.lastKnown.list({ labelSelector: 'app=x' })),
+      names(informer.lastKnown.list({ namespace: 'other', labelSelector: { matchLabels: { app: 'y' } } })),
+      names(informer.lastKnown.byIndex('app', 'x')),
+      informer.lastKnown.index('app').count('y'),
     ]).toEqual([['a', 'b'], ['a', 'c'], [], ['a', 'c'], 1])
     await run.outside.patch(ConfigMap, 'default/a', { merge: { metadata: { labels: { app: 'y' } } } })
     await run.outside.delete(ConfigMap, 'other/c')
-    await until('c is gone', () => informer.get('other/c') === undefined)
+    await until('c is gone', () => informer.lastKnown.get('other/c') === undefined)
     expect([
-      names(informer.byIndex('app', 'x')),
-      names(informer.byIndex('app', 'y')),
-      names(informer.list({ namespace: 'other' })),
-      [...informer.index('app').values()],
+      names(informer.lastKnown.byIndex('app', 'x')),
+      names(informer.lastKnown.byIndex('app', 'y')),
+      names(informer.lastKnown.list({ namespace: 'other' })),
+      [...informer.lastKnown.index('app').values()],
     ]).toEqual([[], ['a', 'b'], [], ['y']])
-    expect(() => informer.list({ labelSelector: '!!' })).toThrow()
+    expect(() => informer.lastKnown.list({ labelSelector: '!!' })).toThrow()
   })
 
   test('can be limited to a namespace or a field selector', async () => {
@@ -150,12 +150,12 @@ describe('shared caches', () => {
     await Promise.all([one.informer.waitForState(), named.informer.waitForState()])
     await run.outside.create(configMap('c', {}, 'other'))
     await run.outside.create(configMap('c'))
-    await until('c is cached', () => one.informer.get('default/c') !== undefined)
+    await until('c is cached', () => one.informer.lastKnown.get('default/c') !== undefined)
     expect([
-      [...one.informer.objects.keys()],
-      [...named.informer.objects.keys()],
-      names(one.informer.list({ namespace: 'default' })),
-      one.informer.list({ namespace: 'other' }),
+      [...one.informer.lastKnown.keys()],
+      [...named.informer.lastKnown.keys()],
+      names(one.informer.lastKnown.list({ namespace: 'default' })),
+      one.informer.lastKnown.list({ namespace: 'other' }),
     ]).toEqual([['default/a', 'default/b', 'default/c'], ['default/a', 'other/a'], ['a', 'b', 'c'], []])
     expect(watches(run.transport)).toContain('WATCH /api/v1/namespaces/default/configmaps')
   })
@@ -165,7 +165,7 @@ describe('shared caches', () => {
     await run.outside.create({ ...configMap('a', { app: 'x' }), data: { secret: '1' } })
     using use = run.pool.use(ConfigMap, { metadataOnly: true })
     await use.informer.waitForState()
-    const { data, metadata } = use.informer.get('default/a')!
+    const { data, metadata } = use.informer.lastKnown.get('default/a')!
     expect([data, metadata.labels]).toEqual([undefined, { app: 'x' }])
   })
 
@@ -179,7 +179,7 @@ describe('shared caches', () => {
     await run.outside.create(memcachedDefinition)
     await until('it is listed', () => use.informer.state === 'Synced')
     await run.outside.apply(memcached('a', { size: 1 }))
-    await until('a is cached', () => use.informer.get('default/a') !== undefined)
+    await until('a is cached', () => use.informer.lastKnown.get('default/a') !== undefined)
     expect(states).toEqual(['Absent', 'Synced'])
   })
 

@@ -150,14 +150,14 @@ describeClusters(({ open }) => {
     expect(manager.leads).toBe(true)
     await cluster.outside.apply(memcached('a', { size: 1 }))
     const key = `${cluster.namespace}/a`
-    await until('the status is cached', () => controller!.informer.get(key)?.status?.ready === 1)
+    await until('the status is cached', () => controller!.informer.lastKnown.get(key)?.status?.ready === 1)
     disturbance.begin('watch memcacheds.cache.example.com', 'hang')
     disturbance.interrupt('watch memcacheds.cache.example.com')
     for (ready of [2, 1]) {
       controller!.enqueue(key)
       await cluster.outside.waitFor(Memcached, 'a', ({ status }) => status?.ready === ready)
     }
-    expect(controller!.informer.get(key)?.status?.ready).toBe(1)
+    expect(controller!.informer.lastKnown.get(key)?.status?.ready).toBe(1)
     await cluster.outside.delete(CustomResourceDefinition, memcachedDefinition.metadata.name!)
   })
 

@@ -95,7 +95,7 @@ test('a disposed watch wakes no item; its cache stops a minute after the last us
   const put = async (name: string): Promise<void> => {
     const metadata = { namespace: 'default', name, labels: { mine: '1' } }
     await server.client().create({ apiVersion: 'v1', kind: 'ConfigMap', metadata })
-    await until('it is cached', () => other.informer.get(`default/${name}`))
+    await until('it is cached', () => other.informer.lastKnown.get(`default/${name}`))
     await turns()
   }
   await put('a')
@@ -186,7 +186,7 @@ test('changes take precedence over initial objects', async () => {
   await until('the first runs', () => runs.length === 1)
   await client.create(configMap('new'))
   await client.patch(ConfigMap, 'default/old-15', { merge: { data: { a: '1' } } })
-  await until('the changes are known', () => informer.get('default/old-15')?.data?.a === '1')
+  await until('the changes are known', () => informer.lastKnown.get('default/old-15')?.data?.a === '1')
   go()
   await until('all ran', () => runs.length === 21)
   expect([runs.slice(1, 3), new Set(runs).size]).toEqual([['new', 'old-15'], 21])

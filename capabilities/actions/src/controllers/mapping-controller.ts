@@ -27,13 +27,13 @@ export function startMappingController(manager: Manager): Disposable {
   const subscription = maps.informer.subscribe({
     changed: ({ type, object: { metadata } }) => {
       if (type === 'changed') return
-      for (const mapping of controller.informer.objects.values()) {
+      for (const mapping of controller.informer.lastKnown.values()) {
         if (canName(parseMapping(mapping), metadata.namespace ?? '', metadata.name ?? ''))
           controller.enqueue({ namespace: mapping.metadata.namespace ?? '', name: mapping.metadata.name ?? '' })
       }
     },
     state: () => {
-      for (const key of controller.informer.objects.keys()) controller.enqueue(key)
+      for (const key of controller.informer.lastKnown.keys()) controller.enqueue(key)
     },
   })
   return {
@@ -50,8 +50,7 @@ async function reconcile(
 ): Promise<void> {
   const mapping = parseMapping(object)
   const rules = (Object.keys(rulesField) as MapType[]).flatMap((type) => mapping.rules[type])
-  const isKnown = informer.state === 'Synced'
-  const { found, missing } = mapsOfRules(rules, object.metadata.namespace ?? '', informer.objects.keys(), maxListed)
+  const maps = informer.read()
   const conditions = conditionsOf(mapping)
   for (const problem of mapping.problems) {
     if (!isReported(object, problem))
@@ -65,7 +64,9 @@ async function reconcile(
       : {
           problems: mapping.problems.slice(0, maxListed).map(({ field, code, message }) => ({ field, code, message })),
         }),
-    ...(isKnown ? { maps: { found, missing } } : {}),
+    ...(maps.known
+      ? { maps: mapsOfRules(rules, object.metadata.namespace ?? '', maps.objects.keys(), maxListed) }
+      : {}),
   })
 }
 

@@ -1,7 +1,7 @@
 // Runs Jobs where there is no kubelet (specs/actions.md §6). Start with JobRunner.setUp.
 import { Pod } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
-import type { Controller, Logger, Manager } from '@fairlead/controller'
+import type { Controller, Known, Logger, Manager } from '@fairlead/controller'
 import { isNotFound, isTerminating } from '@fairlead/kube'
 import type { Clock } from '@fairlead/kube'
 import { asData } from '../engine/data/map-data.ts'
@@ -35,17 +35,17 @@ export class JobRunner implements AsyncDisposable {
   }
 
   /** Starts the controllers of Jobs and of their Pods. */
-  setUp(manager: Manager): Controller {
+  setUp(manager: Manager): Controller<Job> {
     manager
       .controller('pod-runner')
       .for(Pod)
       .withOptions({ keepReady: false, manager: 'fairlead-job-runner' })
       .reconcile(({ object, client }) => this.#finishDeletion(object, client))
-    const controller = manager
+    const controller: Controller<Job> = manager
       .controller('job-runner')
       .for(Job)
       .withOptions({ keepReady: false, manager: 'fairlead-job-runner' })
-      .onDeleted(() => this.#stopDeleted(controllerUids()))
+      .onDeleted(() => this.#stopDeleted(controller.informer.read()))
       .reconcile(({ object, clock, log }) => {
         const uid = object.metadata.uid!
         const isFinished =
@@ -60,10 +60,6 @@ export class JobRunner implements AsyncDisposable {
           )
       })
     return controller
-
-    function controllerUids(): ReadonlySet<string> {
-      return new Set([...(manager.informers.peek(Job)?.objects.values() ?? [])].map(({ metadata }) => metadata.uid!))
-    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -90,7 +86,10 @@ export class JobRunner implements AsyncDisposable {
     }
   }
 
-  #stopDeleted(present: ReadonlySet<string>): undefined {
+  /** Stops the runs of deleted Jobs. Throws KindUnavailable while Jobs are unknown. */
+  #stopDeleted(jobs: Known<Job>): undefined {
+    if (!jobs.known) throw jobs.reason
+    const present = new Set(Array.from(jobs.objects.values(), ({ metadata }) => metadata.uid))
     for (const [uid, { stop }] of this.#running) if (!present.has(uid)) stop.abort()
   }
 

@@ -1,6 +1,7 @@
 // The catalog of a cluster, kept up to date by shared caches.
 import { ConfigMap } from '@fairlead/client'
-import type { InformerUse, Manager } from '@fairlead/controller'
+import type { Informer, InformerUse, Manager, ObjectCache } from '@fairlead/controller'
+import type { KubeObject } from '@fairlead/kube'
 import { kindActionMapping } from '../api.ts'
 import type { KindActionMappingObject } from '../api.ts'
 import { ActionError } from '../engine/action-error.ts'
@@ -37,19 +38,12 @@ export class LiveCatalog implements CatalogSource, Disposable {
   }
 
   catalog(): Catalog {
-    for (const { informer } of [this.#mappings, this.#maps]) {
-      if (informer.state === 'Synced') continue
-      const why = informer.error instanceof Error ? `: ${informer.error.message}` : ''
-      throw new ActionError(
-        503,
-        'internal-error',
-        `${informer.kind.kind} objects are not synced yet (${informer.state})${why}; try again`,
-      )
-    }
+    const mappings = synced(this.#mappings.informer)
+    synced(this.#maps.informer)
     if (this.#isStale) {
       this.#isStale = false
       this.#catalog.replaceMappings(
-        [...this.#mappings.informer.objects.values()],
+        [...mappings.values()],
         trustIn(asData(this.configMap(kappnavNamespace, configName)?.data)),
       )
     }
@@ -57,7 +51,7 @@ export class LiveCatalog implements CatalogSource, Disposable {
   }
 
   configMap(namespace: string, name: string): MapObject | undefined {
-    return this.#maps.informer.get(`${namespace}/${name}`)
+    return synced(this.#maps.informer).get(`${namespace}/${name}`)
   }
 
   /** Resolves when both informers are synced, or cannot sync. */
@@ -70,4 +64,13 @@ export class LiveCatalog implements CatalogSource, Disposable {
     this.#mappings[Symbol.dispose]()
     this.#maps[Symbol.dispose]()
   }
+}
+
+/** Returns the objects of a synced informer. Throws ActionError 503 while they are unknown. */
+function synced<T extends KubeObject>(informer: Informer<T>): ObjectCache<T> {
+  const read = informer.read()
+  if (read.known) return read.objects
+  const { kind, state, cause } = read.reason
+  const why = cause instanceof Error ? `: ${cause.message}` : ''
+  throw new ActionError(503, 'internal-error', `${kind.kind} objects are not synced yet (${state})${why}; try again`)
 }

@@ -17,9 +17,9 @@ export function relationsOf(object: KubeObject, reader: CacheReader): readonly R
   if (isMapping(object)) return mappingRelations(object)
   if (object.apiVersion !== ConfigMap.apiVersion || object.kind !== ConfigMap.kind) return []
   const mappings = reader.list(kindActionMapping)
-  if (mappings === 'unknown') return []
+  if (!mappings.known) return []
   const { namespace = '', name = '' } = object.metadata
-  return mappings
+  return mappings.objects
     .flatMap(mappingRelations)
     .filter(({ to }) => to.kind === ConfigMap.kind && to.namespace === namespace && to.name === name)
 }

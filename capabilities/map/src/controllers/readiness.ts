@@ -1,6 +1,7 @@
 // The Ready condition of a MapController, with its advice.
+import { failureOf } from '@fairlead/controller'
 import type { Condition } from '@fairlead/kube'
-import { StatusError, condition, isForbidden } from '@fairlead/kube'
+import { condition } from '@fairlead/kube'
 import type { ShardReport } from '../api.ts'
 import { problemMessage } from '../runtime/caches.ts'
 import type { FailingGroup } from '../runtime/group-state.ts'
@@ -27,7 +28,7 @@ export function readiness(
   }
   if (!isStarted || problem !== undefined)
     return condition('Ready', 'Unknown', { reason: 'Syncing', message: 'Its objects are still being listed' })
-  const forbidden = state.failing.find(({ error }) => isForbiddenBy(error))
+  const forbidden = state.failing.find(({ error }) => failureOf(error).type === 'AccessDenied')
   if (forbidden !== undefined)
     return condition('Ready', false, { reason: 'Forbidden', message: `${forbidden.message}; ${grant(name)}` })
   const failing = state.failing.filter(({ retry }) => retry === 'backoff')
@@ -66,13 +67,4 @@ function failingMessage(failing: readonly FailingGroup[], others: readonly Shard
 
 function grant(name: string): string {
   return `"fairlead map rbac ${name} | kubectl apply -f -" grants what is missing`
-}
-
-/**
- * Returns whether a missing right is the cause: RBAC names verb and resource. Admission plugins, namespaces and kinds
- * that are being deleted and RBAC escalation respond 403, too, and no grant helps against them.
- */
-function isForbiddenBy(error: unknown): boolean {
-  if (error instanceof StatusError) return isForbidden(error) && /\bcannot \w+ resource\b/.test(error.message)
-  return error instanceof Error && error.cause !== undefined && isForbiddenBy(error.cause)
 }

@@ -120,7 +120,7 @@ export class Caches implements Disposable {
     const cache = this.#outputCaches.find(
       ({ resource }) => resource.kind === kind && resource.apiVersion === apiVersion,
     )
-    return cache?.informer.get({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' })
+    return cache?.informer.lastKnown.get({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' })
   }
 
   /** Resolves when no kind is being listed for the first time any more, or the signal aborts. */
@@ -130,7 +130,7 @@ export class Caches implements Disposable {
 
   /** Returns the labels of a namespace; undefined while they are not known. */
   namespaceLabels(name: string): Readonly<Record<string, string>> | undefined {
-    const found = this.namespaces?.get(name)
+    const found = this.namespaces?.lastKnown.get(name)
     return found === undefined ? undefined : (found.metadata.labels ?? {})
   }
 
@@ -173,5 +173,5 @@ function isKnown({ informer }: Cache): boolean {
 
 /** Returns the objects of an input informer in a namespace; '' means all. */
 export function objectsIn(informer: Informer, resource: ResolvedResource, namespace: string): Iterable<KubeObject> {
-  return resource.namespaced && namespace !== '' ? informer.list({ namespace }) : informer.objects.values()
+  return resource.namespaced && namespace !== '' ? informer.lastKnown.list({ namespace }) : informer.lastKnown.values()
 }

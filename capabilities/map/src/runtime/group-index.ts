@@ -75,21 +75,21 @@ export class GroupIndex implements CacheListener, Disposable {
       if (++read % chunkSize === 0) await yieldToEventLoop()
     }
     for (const [kind, informer] of this.#caches.outputs.entries()) {
-      for (const key of informer.objects.keys()) {
-        this.outputs.set(kind, key, informer.get(key))
+      for (const key of informer.lastKnown.keys()) {
+        this.outputs.set(kind, key, informer.lastKnown.get(key))
         await pause()
       }
     }
-    for (const object of this.#caches.parents.objects.values()) this.selection.setParent(object, () => [])
+    for (const object of this.#caches.parents.lastKnown.values()) this.selection.setParent(object, () => [])
     for (const [kind, informer] of this.#caches.inputs.entries()) {
-      for (const key of informer.objects.keys()) {
-        const input = informer.get(key)
+      for (const key of informer.lastKnown.keys()) {
+        const input = informer.lastKnown.get(key)
         if (input !== undefined) this.selection.setInput(kind, identityOf(input), input)
         await pause()
       }
     }
     // Parents that were added or changed while the index was filled.
-    for (const object of this.#caches.parents.objects.values()) {
+    for (const object of this.#caches.parents.lastKnown.values()) {
       if (this.selection.parents.get(object.metadata.uid ?? '')?.object !== object) this.#select(object)
     }
     this.#isFull = true
@@ -143,7 +143,7 @@ export class GroupIndex implements CacheListener, Disposable {
   isUnchanged(parent: SelectedParent, mapKey: string): boolean {
     const ref = parent.inputs.get(mapKey)
     const resource = ref === undefined ? undefined : this.#kinds.inputs[ref.kind]
-    const input = ref === undefined ? undefined : this.#caches.inputs[ref.kind]?.get(ref.key)
+    const input = ref === undefined ? undefined : this.#caches.inputs[ref.kind]?.lastKnown.get(ref.key)
     if (ref?.role !== 'input' || resource === undefined || input === undefined) return false
     const seen = seenDigest(this.#controller, parent.object, input, resource.spec)
     return wasSeen(this.outputs.outputsOf(parent, mapKey), seen)
@@ -228,7 +228,7 @@ export class GroupIndex implements CacheListener, Disposable {
       return
     for (const [kind, resource] of this.#kinds.inputs.entries()) {
       if (resource.spec.namespaceSelector === undefined || !resource.namespaced) continue
-      for (const input of this.#caches.inputs[kind]?.list({ namespace: object.metadata.name ?? '' }) ?? []) {
+      for (const input of this.#caches.inputs[kind]?.lastKnown.list({ namespace: object.metadata.name ?? '' }) ?? []) {
         for (const move of this.selection.setInput(kind, identityOf(input), input)) this.#onMove(move, false)
       }
     }

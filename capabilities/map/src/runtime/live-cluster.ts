@@ -46,11 +46,11 @@ export class LiveCluster implements Cluster {
   }
 
   input(kind: number, key: string): KubeObject | undefined {
-    return this.#caches.inputs[kind]?.get(key)
+    return this.#caches.inputs[kind]?.lastKnown.get(key)
   }
 
   output(kind: OutputKind, { namespace, name }: Identity): KubeObject | undefined {
-    return this.#caches.outputs[this.kinds.outputs.indexOf(kind)]?.get({ namespace, name })
+    return this.#caches.outputs[this.kinds.outputs.indexOf(kind)]?.lastKnown.get({ namespace, name })
   }
 
   outputsOf({ parent, mapKey }: Group): readonly KubeObject[] {
@@ -64,9 +64,9 @@ export class LiveCluster implements Cluster {
   related(parent: KubeObject): readonly ObjectsOfKind[] {
     const caches = this.#caches
     const reader = {
-      get: (rule: number, key: ObjectKey) => caches.related[rule]?.get(key),
+      get: (rule: number, key: ObjectKey) => caches.related[rule]?.lastKnown.get(key),
       list: (rule: number, namespace: string | undefined) =>
-        caches.related[rule]?.list(namespace === undefined ? {} : { namespace }) ?? [],
+        caches.related[rule]?.lastKnown.list(namespace === undefined ? {} : { namespace }) ?? [],
       namespaceLabels: (name: string) => caches.namespaceLabels(name),
     }
     return relatedObjects(this.kinds.related, reader, parent)

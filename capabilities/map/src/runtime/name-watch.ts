@@ -1,7 +1,7 @@
 // Watches names that foreign objects have: each by itself, so that the group that needs the name is enqueued once it is
 // free.
 import { kindOfObject } from '@fairlead/client'
-import type { InformerPool, InformerState, ObjectChange } from '@fairlead/controller'
+import type { InformerPool, ObjectChange } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { controllerOf } from '@fairlead/kube'
 import { formatIdentity, identityOf } from '../engine/identity.ts'
@@ -71,8 +71,9 @@ export class NameWatch implements Disposable {
     const changed = ({ object, type }: ObjectChange): void => {
       if (type === 'removed' || claimOf(object) !== claim) this.#onFree(group)
     }
-    const listed = (state: InformerState): void => {
-      if (state === 'Synced' && use.informer.get({ namespace, name }) === undefined) this.#onFree(group)
+    const listed = (): void => {
+      const read = use.informer.read()
+      if (read.known && !read.objects.has({ namespace, name })) this.#onFree(group)
     }
     return [use.informer.subscribe({ changed, state: listed }, { replay: false }), use]
   }

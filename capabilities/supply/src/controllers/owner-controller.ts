@@ -91,12 +91,12 @@ export class OwnerController {
       loop: this.controller.loop,
       owner: chain.owner as Kind,
       label: ownerLabel(ownerKind),
-      ownerExists: (key) => this.controller.informer.get(key) !== undefined,
+      ownerExists: (key) => this.controller.informer.lastKnown.has(key),
     })
     this.#cluster = { access: manager.access, kinds: this.#kinds, metrics, recorder: this.#recorder, ytt }
     // Whether a blueprint selects an owner is known only while all blueprints are: each change of that concerns all.
     const enqueueAll = (): void => {
-      for (const key of this.controller.informer.objects.keys()) this.controller.loop.add(key, 'low')
+      for (const key of this.controller.informer.lastKnown.keys()) this.controller.loop.add(key, 'low')
     }
     const subscription = this.#blueprints.subscribe({ state: enqueueAll }, { replay: false })
     this.controller.loop.onStopped(() => subscription[Symbol.dispose]())
@@ -105,7 +105,7 @@ export class OwnerController {
   /** Keys of the owners that a blueprint selects or that it was used for. */
   *#ownersOf(blueprint: Blueprint): Generator<string> {
     const selector = selectorOf(blueprint.spec)
-    for (const [key, owner] of this.controller.informer.objects) {
+    for (const [key, owner] of this.controller.informer.lastKnown.entries()) {
       const isUsed = owner.status?.[this.#chain.reference]?.name === blueprint.metadata.name
       if (isUsed || matchScore(owner, selector) > 0) yield key
     }
@@ -114,9 +114,9 @@ export class OwnerController {
   async #reconcile(context: ReconcileContext<Owner>): Promise<Result> {
     if (isTerminating(context.object)) return undefined
     try {
-      const { state, error } = this.#blueprints
-      if (state !== 'Synced') throw new KindUnavailable(this.#chain.blueprint, state, error)
-      return await this.#selectAndRealize(context)
+      const read = this.#blueprints.read()
+      if (!read.known) throw read.reason
+      return await this.#selectAndRealize(context, read.objects.list())
     } catch (error) {
       // Unknown is not deleted: nothing is concluded from a cache that is not synced. Its next state requeues.
       if (!(error instanceof KindUnavailable)) throw error
@@ -124,9 +124,8 @@ export class OwnerController {
     }
   }
 
-  async #selectAndRealize(context: ReconcileContext<Owner>): Promise<Result> {
+  async #selectAndRealize(context: ReconcileContext<Owner>, candidates: readonly Blueprint[]): Promise<Result> {
     const { object: owner } = context
-    const candidates = this.#blueprints.list()
     const selectors = candidates.map(({ spec }) => selectorOf(spec))
     const matches = bestMatches(owner, selectors).map((index) => candidates[index]!)
     const [blueprint] = matches

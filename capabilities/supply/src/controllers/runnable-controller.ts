@@ -49,7 +49,7 @@ export class RunnableController {
       loop: this.controller.loop,
       owner: runnableKind as Kind,
       label: ownerLabel('Runnable'),
-      ownerExists: (key) => this.controller.informer.get(key) !== undefined,
+      ownerExists: (key) => this.controller.informer.lastKnown.has(key),
     })
     this.#cluster = { access: manager.access, kinds: this.#kinds, metrics, recorder: this.#recorder, ytt: undefined }
   }

@@ -1,20 +1,18 @@
 // The Cluster port on an API server: writes with the rights of the owner's service account, reads from caches
 // (specs/supply-chains.md §2.5, §2.6).
-import { CollisionError, isClientError, isObjectNotFound, kindOfObject } from '@fairlead/client'
+import { isObjectNotFound, kindOfObject } from '@fairlead/client'
 import type { Client, ResourcePath } from '@fairlead/client'
-import { serviceAccountSubject } from '@fairlead/controller'
-import type { AccessReviews, EventRecorder, Informer, ObjectEvents, ReconcileContext } from '@fairlead/controller'
-import {
-  StatusError,
-  formatKey,
-  isAlreadyExists,
-  isConflict,
-  isControlledBy,
-  isForbidden,
-  isTerminating,
-  keyOf,
-  selectorFrom,
-} from '@fairlead/kube'
+import { failureOf, serviceAccountSubject } from '@fairlead/controller'
+import type {
+  AccessReviews,
+  EventRecorder,
+  FailureType,
+  KindUnavailable,
+  ObjectCache,
+  ObjectEvents,
+  ReconcileContext,
+} from '@fairlead/controller'
+import { formatKey, isConflict, isControlledBy, isForbidden, isTerminating, keyOf, selectorFrom } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import type { ClusterHealthRule, Template, TemplateKind } from '../api.ts'
 import { ApplyError } from '../engine/apply-error.ts'
@@ -142,7 +140,7 @@ export class LiveCluster implements Cluster {
     }
   }
 
-  async #withGeneratedName(stamped: KubeObject, cache: Informer): Promise<KubeObject> {
+  async #withGeneratedName(stamped: KubeObject, cache: ObjectCache): Promise<KubeObject> {
     const existing = this.#newest(controlledObjects(cache, this.#owner), stamped) ?? (await this.#newestLive(stamped))
     if (existing === undefined) return stamped
     const { generateName: _prefix, ...metadata } = stamped.metadata
@@ -178,31 +176,12 @@ export class LiveCluster implements Cluster {
    * Returns the synced cache of the object's kind, if the account may read the kind in the owner's namespace. Throws
    * ApplyError.
    */
-  async #cacheFor(object: KubeObject): Promise<Informer> {
+  async #cacheFor(object: KubeObject): Promise<ObjectCache> {
     const { client, signal } = this.#context
     const kind = kindOfObject(object)
     const informer = await this.#dependencies.kinds.informer(kind, formatKey(keyOf(this.#owner)), signal)
-    switch (informer.state) {
-      case 'Absent':
-        throw new ApplyError(
-          'TemplateRejectedByAPIServer',
-          `the server serves no ${kind.kind} in ${kind.apiVersion}; install its CustomResourceDefinition or check the spelling`,
-          { retry: 'woken' },
-        )
-      case 'Forbidden':
-        throw new ApplyError(
-          'FailedToListCreatedObjects',
-          `the controller cannot list and watch ${kind.kind} in ${kind.apiVersion}: ${messageOf(informer.error)}; a ClusterRole labelled rbac.fairlead.dev/aggregate-to-supply: "true" grants it`,
-          { retry: 'woken' },
-        )
-      case 'Syncing':
-        throw new ApplyError(
-          'FailedToListCreatedObjects',
-          `${kind.kind} in ${kind.apiVersion} is still being listed${informer.error === undefined ? '' : `: ${messageOf(informer.error)}`}`,
-          { retry: 'woken' },
-        )
-      case 'Synced':
-    }
+    const read = informer.read()
+    if (!read.known) throw unknownKind(read.reason)
     const resource = await client.discovery.resource(kind)
     if (!resource.namespaced)
       throw new ApplyError(
@@ -211,7 +190,7 @@ export class LiveCluster implements Cluster {
         { retry: 'woken' },
       )
     await this.#reviewAccess(resource)
-    return informer
+    return read.objects
   }
 
   /** The caches are the controller's; status and outputs must not show what the account itself may not read. */
@@ -243,30 +222,54 @@ export class LiveCluster implements Cluster {
       return await write()
     } catch (error) {
       const code = 'TemplateRejectedByAPIServer'
+      const { type } = failureOf(error)
       if (isForbidden(error)) {
         await requeueOnGrant(this.#account, this.#context.read)
         // Admission refuses with the same code and reason; no event announces that it will accept.
-        throw new ApplyError(code, messageOf(error), { retry: isDenied(error) ? 'denied' : 'backoff', cause: error })
+        throw new ApplyError(code, messageOf(error), {
+          retry: type === 'AccessDenied' ? 'denied' : 'backoff',
+          cause: error,
+        })
       }
-      const isRejection =
-        error instanceof CollisionError ||
-        isClientError(error, 'UnknownKind') ||
-        (error instanceof StatusError && error.code < 500 && !isTransient(error))
-      if (isRejection) throw new ApplyError(code, messageOf(error), { retry: 'backoff', cause: error })
+      if (rejections.has(type)) throw new ApplyError(code, messageOf(error), { retry: 'backoff', cause: error })
       throw error
     }
   }
 }
 
-/** Conflicts and throttling pass with the next attempt; a name that is taken does not. */
-function isTransient(error: StatusError): boolean {
-  return error.code === 429 || (isConflict(error) && !isAlreadyExists(error))
+/** Returns the error of a stamped kind whose objects are unknown; the next change of its state requeues the owner. */
+function unknownKind({ kind, state, cause }: KindUnavailable): ApplyError {
+  const name = `${kind.kind} in ${kind.apiVersion}`
+  switch (state) {
+    case 'Absent':
+      return new ApplyError(
+        'TemplateRejectedByAPIServer',
+        `the server serves no ${name}; install its CustomResourceDefinition or check the spelling`,
+        { retry: 'woken' },
+      )
+    case 'Forbidden':
+      return new ApplyError(
+        'FailedToListCreatedObjects',
+        `the controller cannot list and watch ${name}: ${messageOf(cause)}; a ClusterRole labelled rbac.fairlead.dev/aggregate-to-supply: "true" grants it`,
+        { retry: 'woken' },
+      )
+    case 'Syncing':
+      return new ApplyError(
+        'FailedToListCreatedObjects',
+        `${name} is still being listed${cause === undefined ? '' : `: ${messageOf(cause)}`}`,
+        { retry: 'woken' },
+      )
+  }
 }
 
-/** Reports whether the authorizer refused: the message of its refusals names the user. */
-function isDenied(error: unknown): boolean {
-  return / is forbidden: User "[^"]*" cannot /.test(messageOf(error))
-}
+/** The failures of writes that do not pass with the next attempt: the template, or what it names, has to change. */
+const rejections: ReadonlySet<FailureType> = new Set([
+  'FieldsOwned',
+  'Invalid',
+  'KindNotServed',
+  'NameTaken',
+  'ObjectMissing',
+])
 
 function isSameRun(run: KubeObject, desired: KubeObject): boolean {
   return run.metadata.labels?.[stampLabel.digest] === desired.metadata.labels?.[stampLabel.digest]

@@ -1,6 +1,6 @@
 // The edges of supply chains in the graph of derived objects. Start with relationsOf.
 import { objectReference } from '@fairlead/controller'
-import type { CacheReader, ObjectReference, Relation, RelationType } from '@fairlead/controller'
+import type { CacheReader, KnownList, ObjectReference, Relation, RelationType } from '@fairlead/controller'
 import { controllerOf, parseApiVersion } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { apiGroup, apiVersion } from '../api.ts'
@@ -113,8 +113,8 @@ function edge(type: RelationType, from: ObjectReference, to: ObjectReference): R
 }
 
 /** The objects of a list; none while the cache is not synced. */
-function known<T extends KubeObject>(objects: readonly T[] | 'unknown'): readonly T[] {
-  return objects === 'unknown' ? [] : objects
+function known<T extends KubeObject>(list: KnownList<T>): readonly T[] {
+  return list.known ? list.objects : []
 }
 
 /** The value of a label; the annotation of the same key has the value that was too long for a label. */

@@ -4,7 +4,7 @@
 import { groupKindName } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
 import { ownerKeys } from '@fairlead/controller'
-import type { Informer, WorkLoop } from '@fairlead/controller'
+import type { Informer, ObjectCache, WorkLoop } from '@fairlead/controller'
 import { controllerOf, formatKey, keyOf } from '@fairlead/kube'
 import type { Clock, KubeObject } from '@fairlead/kube'
 
@@ -55,8 +55,8 @@ export class StampedKinds {
     try {
       const result = await pass()
       for (const watched of this.#watched.values()) {
-        const { informer } = watched
-        if (!used.has(watched) && informer.state === 'Synced' && controlledObjects(informer, owner).length === 0)
+        const read = watched.informer.read()
+        if (!used.has(watched) && read.known && controlledObjects(read.objects, owner).length === 0)
           this.#release(watched, key)
       }
       return result
@@ -87,9 +87,10 @@ export class StampedKinds {
 
   /** Returns the objects that an owner controls, over all kinds whose informers are synced. */
   ownedBy(owner: KubeObject): KubeObject[] {
-    return [...this.#watched.values()].flatMap(({ informer }) =>
-      informer.state === 'Synced' ? controlledObjects(informer, owner) : [],
-    )
+    return [...this.#watched.values()].flatMap(({ informer }) => {
+      const read = informer.read()
+      return read.known ? controlledObjects(read.objects, owner) : []
+    })
   }
 
   #watch(kind: Kind): WatchedKind {
@@ -134,8 +135,8 @@ export class StampedKinds {
  * Returns the objects in the cache of one kind that an owner controls. They are in its namespace: a forged owner
  * reference in another namespace has no effect.
  */
-export function controlledObjects(informer: Informer, { metadata }: KubeObject): readonly KubeObject[] {
-  return informer.byIndex(byController, controllerId(metadata.namespace, metadata.uid))
+export function controlledObjects(cache: ObjectCache, { metadata }: KubeObject): readonly KubeObject[] {
+  return cache.byIndex(byController, controllerId(metadata.namespace, metadata.uid))
 }
 
 const byController = 'controller'

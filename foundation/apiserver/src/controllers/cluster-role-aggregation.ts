@@ -23,9 +23,10 @@ export function setUpRoleAggregation(context: ControllerContext): void {
     manager: 'clusterrole-aggregation-controller',
     run: async (name, { client, signal }) => {
       await roles.waitForState(signal)
-      const role = roles.get(name)
-      const rules =
-        role === undefined || roles.state !== 'Synced' ? undefined : aggregatedRules(role, roles.objects.values())
+      const read = roles.read()
+      if (!read.known) return
+      const role = read.objects.get(name)
+      const rules = role === undefined ? undefined : aggregatedRules(role, read.objects.values())
       if (role === undefined || rules === undefined || jsonEqual(rules, role.rules ?? [])) return
       const applied = {
         apiVersion: ClusterRole.apiVersion,
@@ -49,7 +50,7 @@ function* affectedRoles(
 ): Generator<string> {
   const [{ metadata }] = states as [KubeObject]
   yield metadata.name!
-  for (const role of roles.objects.values()) {
+  for (const role of roles.lastKnown.values()) {
     const selectors = role.aggregationRule?.clusterRoleSelectors ?? []
     if (
       selectors.some((selector) => states.some((state) => selectorFrom(selector).matches(state.metadata.labels ?? {})))

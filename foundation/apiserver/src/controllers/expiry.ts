@@ -43,7 +43,7 @@ function expire<T extends KubeObject>(
     concurrency: 8,
     manager: controllerManager,
     run: async (key, { client }): Promise<Result> => {
-      const object = objects.get(key)
+      const object = objects.lastKnown.get(key)
       const expiry = object === undefined || isTerminating(object) ? undefined : expiryOf(object)
       if (object === undefined || expiry === undefined) return undefined
       const left = expiry - clock.now()

@@ -66,7 +66,7 @@ function setUpIdleWorkload(context: ControllerContext, workload: Workload): void
     id: (key) => key,
     manager: controller,
     run: async (key, { client }): Promise<Result> => {
-      const object = objects.get(key)
+      const object = objects.lastKnown.get(key)
       if (object === undefined || !needsEvent(object)) return undefined
       const left = Date.parse(object.metadata.creationTimestamp ?? '') + gracePeriod - clock.now()
       if (left > 0) return after(left)

@@ -51,7 +51,7 @@ export function setUpNamespaces(context: ControllerContext): void {
   context.onStop(
     context.allResources().subscribe({
       changed: (_kind, { object }) => {
-        const namespace = namespaces.get(object.metadata.namespace ?? '')
+        const namespace = namespaces.lastKnown.get(object.metadata.namespace ?? '')
         if (namespace !== undefined && isTerminating(namespace))
           loop.queue.addAfter(namespace.metadata.name!, context.delay)
       },

@@ -27,7 +27,7 @@ export function setUpPolicyStatus(context: ControllerContext): void {
     manager,
     run: async (name, { client, signal }) => {
       await policies.waitForState(signal)
-      const policy = policies.get(name)
+      const policy = policies.lastKnown.get(name)
       const generation = policy?.metadata.generation ?? 0
       if (policy === undefined || generation <= (policy.status?.observedGeneration ?? 0)) return
       const warnings = typeWarnings(policy, context.resources.definitions)

@@ -25,9 +25,9 @@ export function setUpServiceAccounts(
     manager: controllerManager,
     run: async (namespace, { client, signal }) => {
       for (const informer of [namespaces, accounts, certificates]) await informer?.waitForState(signal)
-      const known = namespaces.get(namespace)
+      const known = namespaces.lastKnown.get(namespace)
       if (known === undefined || isTerminating(known)) return
-      if (accounts.get({ namespace, name: 'default' }) === undefined) {
+      if (accounts.lastKnown.get({ namespace, name: 'default' }) === undefined) {
         await createMissing(
           { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace, name: 'default' } },
           client,
@@ -37,7 +37,7 @@ export function setUpServiceAccounts(
         await publish(
           namespace,
           await rootCertificate(),
-          certificates?.get({ namespace, name: rootCertificateName }),
+          certificates?.lastKnown.get({ namespace, name: rootCertificateName }),
           client,
         )
       }

@@ -160,7 +160,7 @@ export class ApiServices implements Disposable {
     const name = wanted.metadata.name!
     const cache = this.#caches.get(name)!
     if (cache.state === 'Syncing') return Number.POSITIVE_INFINITY
-    if (isAsWanted(cache.get(name), wanted)) {
+    if (isAsWanted(cache.lastKnown.get(name), wanted)) {
       this.#pending.delete(name)
       return Number.POSITIVE_INFINITY
     }

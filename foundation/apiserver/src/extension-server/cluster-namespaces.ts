@@ -31,7 +31,7 @@ export class ClusterNamespaces implements Disposable {
     return {
       name: 'namespaces',
       mutate: ({ operation, namespace }) =>
-        operation !== 'CREATE' || namespace === '' || this.#informer.get(namespace) !== undefined
+        operation !== 'CREATE' || namespace === '' || this.#informer.lastKnown.get(namespace) !== undefined
           ? undefined
           : this.#getLive(namespace),
     }
@@ -42,7 +42,7 @@ export class ClusterNamespaces implements Disposable {
    * is not synced
    */
   read(name: string): KubeObject | undefined {
-    const known = this.#informer.get(name) ?? this.#live.get(name)
+    const known = this.#informer.lastKnown.get(name) ?? this.#live.get(name)
     if (known !== undefined || this.problem === undefined) return known
     throw failure(503, 'ServiceUnavailable', `${this.problem}; try again`)
   }
@@ -55,7 +55,7 @@ export class ClusterNamespaces implements Disposable {
     if (this.problem !== undefined) return undefined
     const found = await this.#client.find(Namespace, name)
     if (found === undefined) this.#live.delete(name)
-    else if (this.#informer.get(name) === undefined) this.#live.set(name, found)
+    else if (this.#informer.lastKnown.get(name) === undefined) this.#live.set(name, found)
     return undefined
   }
 }

@@ -26,7 +26,7 @@ export class ClusterSettings implements Disposable {
         },
         state: (state) => {
           if (state === 'Forbidden') this.#problem = `ConfigMap ${namespace}/${name} may not be read`
-          else if (state === 'Synced' && informer.objects.size === 0)
+          else if (state === 'Synced' && informer.lastKnown.size === 0)
             this.#problem = `there is no ConfigMap ${namespace}/${name}`
         },
       }),

@@ -455,10 +455,10 @@ describe('a server with resource storages', () => {
     const Note = kind('example.com/v1', 'Note', { plural: 'notes', namespaced: true })
     await using manager = await Manager.start({ client: api.server.client(), setup: () => undefined })
     using use = manager.use(Note)
-    const text = (): unknown => specOf(use.informer.get('default/old'))['text']
+    const text = (): unknown => specOf(use.informer.lastKnown.get('default/old'))['text']
     while (text() !== 'before') await new Promise((resolve) => setImmediate(resolve))
     storage.put({ ...storage.notes.get('default/old')!, spec: { text: 'pushed' } } as KubeObject)
     while (text() !== 'pushed') await new Promise((resolve) => setImmediate(resolve))
-    expect(use.informer.objects.size).toBe(1)
+    expect(use.informer.lastKnown.size).toBe(1)
   })
 })

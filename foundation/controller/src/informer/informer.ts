@@ -1,10 +1,10 @@
 // A shared cache of one kind and scope: the objects, indexes over them, and listeners for changes.
-import { WatchCache, groupKindName, objectKey } from '@fairlead/client'
-import type { Client, Kind, Reflector, Scope, WatchChange, ReflectorEvent } from '@fairlead/client'
 import { formatLabelSelector } from '@fairlead/client'
-import { everything, formatKey, parseLabelSelector, selectorFrom } from '@fairlead/kube'
-import type { KubeObject, LabelSelector, ObjectKey, Selector } from '@fairlead/kube'
-import { ObjectIndex } from './object-index.ts'
+import type { Client, Kind, Reflector, Scope, WatchChange, ReflectorEvent } from '@fairlead/client'
+import type { KubeObject } from '@fairlead/kube'
+import { KindUnavailable } from './kind-unavailable.ts'
+import type { Known } from './known.ts'
+import { ObjectCache } from './object-cache.ts'
 import type { IndexFunction } from './object-index.ts'
 
 /**
@@ -39,22 +39,14 @@ export interface InformerScope {
   readonly metadataOnly?: boolean
 }
 
-/** A filter of reads. */
-export interface ObjectFilter {
-  readonly namespace?: string
-  readonly labelSelector?: string | LabelSelector | Selector
-}
-
-const byNamespace = 'namespace'
-
-/** The cache. Objects are frozen and shared with the transport; never change them. */
+/** The cache and its state. Read it with {@link Informer.read}, which returns whether the objects are known. */
 export class Informer<T extends KubeObject = KubeObject> {
   readonly kind: Kind<T>
   readonly scope: InformerScope
-  readonly #cache: WatchCache<T>
+  readonly #cache: ObjectCache<T>
+  readonly #synced: Known<T>
   readonly #reflector: Reflector<T>
   readonly #listeners = new Set<InformerListener<T>>()
-  readonly #indexes = new Map<string, ObjectIndex<T>>()
   readonly #stop = new AbortController()
   #state: InformerState = 'Syncing'
   #error: unknown
@@ -63,10 +55,9 @@ export class Informer<T extends KubeObject = KubeObject> {
   constructor(client: Client, kind: Kind<T>, scope: InformerScope) {
     this.kind = kind
     this.scope = scope
-    this.#cache = new WatchCache<T>((change) => this.#onChange(change))
+    this.#cache = new ObjectCache<T>(kind, scope.namespace, (change) => this.#onChange(change))
+    this.#synced = { known: true, objects: this.#cache }
     this.#reflector = client.reflector<T>(kind, scope, (event) => this.#onEvent(event))
-    // Created at the start: creating it at the first read would block the event loop for a large cache.
-    if (kind.namespaced !== false && scope.namespace === undefined) this.addIndex(byNamespace, namespaceOf)
   }
 
   /** The state of the cache. */
@@ -79,60 +70,30 @@ export class Informer<T extends KubeObject = KubeObject> {
     return this.#error
   }
 
-  /** Objects by key (`namespace/name`, or `name`). */
-  get objects(): ReadonlyMap<string, T> {
-    return this.#cache.objects
-  }
-
-  /** Returns the object of a key. */
-  get(key: string | ObjectKey): T | undefined {
-    return this.#cache.objects.get(typeof key === 'string' ? key : formatKey(key))
+  /** Returns the objects if they are known: while the state is `Synced`. */
+  read(): Known<T> {
+    if (this.#state === 'Synced') return this.#synced
+    return { known: false, reason: new KindUnavailable(this.kind, this.#state, this.#error) }
   }
 
   /**
-   * Returns the objects that match a filter. Throws SelectorError for an invalid selector: it never selects nothing.
+   * The objects as last seen, in any state: what it lacks may exist. For upkeep of what is derived from events, for
+   * waking and for reports; never conclude from it that an object is missing.
    */
-  list(filter: ObjectFilter = {}): readonly T[] {
-    const selector = toSelector(filter.labelSelector)
-    const found: T[] = []
-    for (const object of filter.namespace ? this.#inNamespace(filter.namespace) : this.#cache.objects.values()) {
-      if (selector.isEmpty || selector.matches(object.metadata.labels ?? {})) found.push(object)
-    }
-    return found
+  get lastKnown(): ObjectCache<T> {
+    return this.#cache
   }
 
   /** Adds an index. Adding a name again with the same function does nothing; with another one it throws. */
   addIndex(name: string, valuesOf: IndexFunction<T>): void {
-    const known = indexFunctions.get(this.#indexes.get(name) ?? {})
-    if (known !== undefined) {
-      if (known !== valuesOf)
-        throw new Error(`The informer of ${groupKindName(this.kind)} has another index "${name}" already`)
-      return
-    }
-    const index = new ObjectIndex<T>(valuesOf)
-    indexFunctions.set(index, valuesOf)
-    for (const [key, object] of this.#cache.objects) index.replace(key, undefined, object)
-    this.#indexes.set(name, index)
-  }
-
-  /** Returns the objects that have a value in an index. Throws when there is no such index. */
-  byIndex(name: string, value: string): readonly T[] {
-    return [...this.index(name).keys(value)].map((key) => this.#cache.objects.get(key)!)
-  }
-
-  /** Returns an index by its name, for keys and counts without objects. */
-  index(name: string): ObjectIndex<T> {
-    const index = this.#indexes.get(name)
-    if (index === undefined)
-      throw new Error(`The informer of ${groupKindName(this.kind)} has no index "${name}"; add it with addIndex`)
-    return index
+    this.#cache.addIndex(name, valuesOf)
   }
 
   /** Adds a listener. Existing objects are reported at once as added, unless `replay` is false. */
   subscribe(listener: InformerListener<T>, { replay = true }: { readonly replay?: boolean } = {}): Disposable {
     this.#listeners.add(listener)
     if (replay && listener.changed !== undefined) {
-      for (const object of this.#cache.objects.values())
+      for (const object of this.#cache.values())
         listener.changed({ type: 'added', object, previous: undefined, initial: true })
     }
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }
@@ -173,11 +134,6 @@ export class Informer<T extends KubeObject = KubeObject> {
     await this.#running
   }
 
-  #inNamespace(namespace: string): Iterable<T> {
-    if (this.#indexes.has(byNamespace)) return this.byIndex(byNamespace, namespace)
-    return this.scope.namespace === namespace ? this.#cache.objects.values() : []
-  }
-
   #onEvent(event: ReflectorEvent<T>): void {
     this.#cache.apply(event)
     if (event.type === 'interrupted' && event.reason !== 'Failed') this.#setState(event.reason, event.error)
@@ -196,7 +152,6 @@ export class Informer<T extends KubeObject = KubeObject> {
   #onChange(change: WatchChange<T>): void {
     switch (change.type) {
       case 'added':
-        for (const index of this.#indexes.values()) index.replace(objectKey(change.object), undefined, change.object)
         return this.#notify({
           type: 'added',
           object: change.object,
@@ -204,11 +159,8 @@ export class Informer<T extends KubeObject = KubeObject> {
           initial: this.#state === 'Syncing',
         })
       case 'changed':
-        for (const index of this.#indexes.values())
-          index.replace(objectKey(change.object), change.previous, change.object)
         return this.#notify({ type: 'changed', object: change.object, previous: change.previous, initial: false })
       case 'removed':
-        for (const index of this.#indexes.values()) index.replace(objectKey(change.object), change.previous, undefined)
         return this.#notify({ type: 'removed', object: change.object, previous: change.previous, initial: false })
       case 'synced':
       case 'interrupted':
@@ -218,19 +170,6 @@ export class Informer<T extends KubeObject = KubeObject> {
   #notify(change: ObjectChange<T>): void {
     for (const listener of this.#listeners) listener.changed?.(change)
   }
-}
-
-const indexFunctions = new WeakMap<object, unknown>()
-
-function namespaceOf(object: KubeObject): readonly string[] {
-  return object.metadata.namespace ? [object.metadata.namespace] : []
-}
-
-/** Parses a label selector of any form. */
-export function toSelector(selector: ObjectFilter['labelSelector']): Selector {
-  if (selector === undefined) return everything
-  if (typeof selector === 'string') return parseLabelSelector(selector)
-  return 'matches' in selector ? selector : selectorFrom(selector)
 }
 
 /** Formats a scope as a string; equal scopes share an informer. */

@@ -1,6 +1,5 @@
 // Retry policies (design decision 14): local failures (conflicts, user errors) back off to 1000 s, remote ones to 60 s.
-import { isKindNotServed } from '@fairlead/client'
-import { StatusError } from '@fairlead/kube'
+// Which failure has which policy is in failure.ts.
 
 /** Delays between attempts. Milliseconds. */
 export interface RetryPolicy {
@@ -42,24 +41,4 @@ export class RemoteError extends Error {
     this.endpoint = options.endpoint
     this.retryAfter = options.retryAfter
   }
-}
-
-/**
- * Returns the policy for an error that a reconcile threw. A kind that is not served may be served again without anyone
- * correcting anything. An error that wraps another has the policy of its cause.
- */
-export function retryPolicyFor(error: unknown): RetryPolicy {
-  if (error instanceof RemoteError) return { ...remoteRetry, atLeast: error.retryAfter, endpoint: error.endpoint }
-  if (isKindNotServed(error)) return remoteRetry
-  if (error instanceof StatusError) {
-    if (error.code < 500 && error.code !== 429) return localRetry
-    return { ...remoteRetry, atLeast: (error.status.details?.retryAfterSeconds ?? 0) * 1000 }
-  }
-  if (isRemote(error)) return remoteRetry
-  return error instanceof Error && error.cause !== undefined ? retryPolicyFor(error.cause) : localRetry
-}
-
-/** Errors mark themselves as remote; ClientError does. */
-function isRemote(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'remote' in error && error.remote === true
 }

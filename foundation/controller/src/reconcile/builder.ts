@@ -163,7 +163,7 @@ export class ObjectControllerBuilder<T extends KubeObject> {
     }
     primary = loop.watch(kind, (object) => [keyText(object)], { ...this.#primary, when }).informer
     for (const { kind: watched, options, keysOf } of this.#sources) {
-      const keys = keysOf ?? ((object: KubeObject) => ownerKeys(kind, object, (key) => primary.get(key) !== undefined))
+      const keys = keysOf ?? ((object: KubeObject) => ownerKeys(kind, object, (key) => primary.lastKnown.has(key)))
       loop.watch(
         watched,
         (object) => Array.from(keys(object), (key) => (typeof key === 'string' ? key : formatKey(key))),

@@ -1,14 +1,15 @@
 // A controller of one kind: a work loop whose items are the keys of its objects. Created by the builder (builder.ts).
 import { isClientError } from '@fairlead/client'
 import type { Client, Kind } from '@fairlead/client'
-import { StatusError, controllerOf, isConflict, isTerminating, parseApiVersion, parseKey } from '@fairlead/kube'
+import { StatusError, controllerOf, isTerminating, parseApiVersion, parseKey } from '@fairlead/kube'
 import type { KubeObject, ObjectKey } from '@fairlead/kube'
 import type { EventRecorder, ObjectEvents } from '../event-recorder.ts'
 import type { Informer, ObjectChange } from '../informer/informer.ts'
+import { failureOf } from '../queue/failure.ts'
 import { RemoteError } from '../queue/retry-policy.ts'
 import { TerminalError } from '../result.ts'
 import type { Result } from '../result.ts'
-import { KindUnavailable } from '../work/reader.ts'
+import { KindUnavailable } from '../informer/kind-unavailable.ts'
 import type { WorkContext } from '../work/work-loop-options.ts'
 import type { WorkLoop } from '../work/work-loop.ts'
 import { addFinalizer, hasFinalizer, removeFinalizer } from './finalizer.ts'
@@ -64,8 +65,12 @@ export class ObjectRunner<T extends KubeObject> {
   }
 
   async run(key: string, work: WorkContext): Promise<Result> {
-    const object = this.#primary().get(key)
+    const primary = this.#primary()
+    const object = primary.lastKnown.get(key)
     if (object === undefined) {
+      const read = primary.read()
+      // An event of an owned object enqueues its owner, which may exist although the cache lacks it.
+      if (!read.known) throw read.reason
       this.#failing.delete(key)
       return this.#behaviour.onDeleted?.({ ...work, key: parseKey(key) })
     }
@@ -83,9 +88,8 @@ export class ObjectRunner<T extends KubeObject> {
 
   /** Reports a failure on the object: an event, and Ready where this controller keeps it. */
   async failed(key: string, error: unknown, work: WorkContext): Promise<void> {
-    const object = this.#primary().get(key)
-    // Conflicts are not reported: the next run resolves them.
-    if (object === undefined || isConflict(error)) return
+    const object = this.#primary().lastKnown.get(key)
+    if (object === undefined || !failureOf(error).isReported) return
     this.#failing.add(key)
     const [reason, message] = [reasonOf(error), messageOf(error)]
     this.#recorder.about(object).warning(reason, message, { action: 'Reconcile' })
@@ -112,7 +116,7 @@ export class ObjectRunner<T extends KubeObject> {
     return new ObjectStatus(work, object, {
       live: this.#written.newest(key, object),
       isOwner: this.#writesStatus,
-      onWritten: (response) => this.#written.wrote(key, response, this.#primary().get(key)),
+      onWritten: (response) => this.#written.wrote(key, response, this.#primary().lastKnown.get(key)),
     })
   }
 }

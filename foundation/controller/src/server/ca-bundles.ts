@@ -3,6 +3,7 @@
 import { CustomResourceDefinition, kind } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
+import type { Informer } from '../informer/informer.ts'
 import type { WorkContext, WorkLoopOptions } from '../work/work-loop-options.ts'
 import type { WorkLoop } from '../work/work-loop.ts'
 
@@ -44,13 +45,15 @@ export function keepCaBundles(
   targets: readonly CaBundleTarget[],
   bundle: () => string,
 ): WorkLoop<CaBundleTarget> {
-  const caches = new Map<CaBundleTarget, { get(name: string): KubeObject | undefined }>()
+  const caches = new Map<CaBundleTarget, Informer>()
   const loop = loopOf({
     name: 'ca-bundles',
     id: (target) => `${target.kind}/${target.name}`,
     logFields: (target) => ({ kind: target.kind, key: target.name }),
     run: async (target, { client }: WorkContext) => {
-      const live = caches.get(target)?.get(target.name)
+      const read = caches.get(target)!.read()
+      if (!read.known) throw read.reason
+      const live = read.objects.get(target.name)
       const wanted = live && withBundle(target, live, Buffer.from(bundle()).toString('base64'))
       if (wanted !== undefined) await client.apply(wanted)
     },

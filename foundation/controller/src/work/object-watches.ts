@@ -88,12 +88,12 @@ function visitInChunks<O extends KubeObject>(
   informer: Informer<O>,
   visit: (object: O) => void,
 ): void {
-  const keys = informer.objects.keys()
+  const keys = informer.lastKnown.keys()
   const visitChunk = (): void => {
     for (let visited = 0; visited < chunkSize && !watch.disposed; visited++) {
       const { value: key, done } = keys.next()
       if (done) return
-      const object = informer.get(key)
+      const object = informer.lastKnown.get(key)
       if (object !== undefined) visit(object)
     }
     if (!watch.disposed) setImmediate(visitChunk)

@@ -1,31 +1,11 @@
 // Reads from shared caches and records the reads: a change of what was read wakes the item.
-import { groupKindName, toKey, toKind } from '@fairlead/client'
+import { toKey, toKind } from '@fairlead/client'
 import type { KeyLike, Kind, KindLike } from '@fairlead/client'
 import type { Clock, KubeObject } from '@fairlead/kube'
-import { toSelector } from '../informer/informer.ts'
-import type { Informer, InformerState, ObjectFilter } from '../informer/informer.ts'
+import type { Informer, InformerState } from '../informer/informer.ts'
+import { toSelector } from '../informer/object-cache.ts'
+import type { ObjectCache, ObjectFilter } from '../informer/object-cache.ts'
 import type { Read } from './dependencies.ts'
-
-/**
- * Stable codes of {@link KindUnavailable}, one per state that is not Synced:
- * - `KindSyncing`: the first list is not complete yet; the reader is woken when it is.
- * - `KindForbidden`: the controller may not list or watch the kind; the message names the verb and the resource.
- * - `KindAbsent`: the server serves no such kind; the reader is woken when it does.
- */
-export type KindUnavailableCode = 'KindSyncing' | 'KindForbidden' | 'KindAbsent'
-
-/** The objects of a kind are unknown. Unknown is not deleted: decide nothing from it (design decision 7). */
-export class KindUnavailable extends Error {
-  readonly code: KindUnavailableCode
-  readonly kind: Kind
-
-  constructor(kind: Kind, state: Exclude<InformerState, 'Synced'>, cause: unknown) {
-    super(unavailableMessage(kind, state, cause), { cause })
-    this.name = 'KindUnavailable'
-    this.code = `Kind${state}`
-    this.kind = kind
-  }
-}
 
 /**
  * Tracked reads. A change of anything that a reconcile reads here, found or not, wakes its item; each run replaces the
@@ -93,12 +73,13 @@ export class RecordingReader implements Reader {
     this.#host.recorded(read)
   }
 
-  async #synced<T extends KubeObject>(kind: Kind<T>): Promise<Informer<T>> {
+  async #synced<T extends KubeObject>(kind: Kind<T>): Promise<ObjectCache<T>> {
     const informer = this.#host.informer(kind)
-    const state = await this.#waitForState(informer)
-    if (state === 'Synced') return informer
+    await this.#waitForState(informer)
+    const read = informer.read()
+    if (read.known) return read.objects
     this.#host.blocked(kind)
-    throw new KindUnavailable(kind, state, informer.error)
+    throw read.reason
   }
 
   async #waitForState<T extends KubeObject>(informer: Informer<T>): Promise<InformerState> {
@@ -115,18 +96,5 @@ export class RecordingReader implements Reader {
     } finally {
       this.#host.signal.removeEventListener('abort', end)
     }
-  }
-}
-
-function unavailableMessage(kind: Kind, state: Exclude<InformerState, 'Synced'>, cause: unknown): string {
-  const name = groupKindName(kind)
-  const why = cause instanceof Error ? `: ${cause.message}` : ''
-  switch (state) {
-    case 'Syncing':
-      return `${name} is still being listed${why}`
-    case 'Forbidden':
-      return `${name} cannot be read${why}`
-    case 'Absent':
-      return `The server serves no ${name} in ${kind.apiVersion}; install its CustomResourceDefinition or check the spelling`
   }
 }

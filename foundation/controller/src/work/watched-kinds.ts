@@ -35,7 +35,7 @@ export class WatchedKinds {
   cached(kind: Kind, key: string): KubeObject | undefined {
     for (const informer of this.#informers.get(groupKind(kind)) ?? []) {
       if (informer.kind.apiVersion !== kind.apiVersion || informer.scope.metadataOnly) continue
-      const object = informer.get(key)
+      const object = informer.lastKnown.get(key)
       if (object !== undefined) return object
     }
     return undefined
@@ -44,7 +44,7 @@ export class WatchedKinds {
   /** Returns the resourceVersion of a key, in whatever apiVersion and form it is cached. */
   cachedVersion(kind: GroupKind, key: string): string | undefined {
     for (const informer of this.#informers.get(groupKind(kind)) ?? []) {
-      const version = informer.get(key)?.metadata.resourceVersion
+      const version = informer.lastKnown.get(key)?.metadata.resourceVersion
       if (version !== undefined) return version
     }
     return undefined

@@ -7,7 +7,7 @@ import { formatKey, keyOf } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { InformerUse } from '../informer/informer-pool.ts'
 import type { Logger } from '../logger.ts'
-import { retryPolicyFor } from '../queue/retry-policy.ts'
+import { failureOf } from '../queue/failure.ts'
 import { WorkQueue } from '../queue/work-queue.ts'
 import type { Priority } from '../queue/work-queue.ts'
 import { TerminalError } from '../result.ts'
@@ -249,11 +249,12 @@ export class WorkLoop<T> implements AsyncDisposable {
       context.log.error('Reconcile failed for good', { error })
       return
     }
-    const policy = retryPolicyFor(error)
+    const { type, retry: policy } = failureOf(error)
     const wait = this.queue.retry(item, policy)
     if (policy.endpoint !== undefined)
       this.#host.endpoints.waitFor(policy.endpoint, `${this.name}|${id}`, () => this.queue.hurry(item))
-    context.log.warn('Reconcile failed', { error, failures: this.queue.failures(item), retryInMs: Math.round(wait) })
+    const failures = this.queue.failures(item)
+    context.log.warn('Reconcile failed', { error, failure: type, failures, retryInMs: Math.round(wait) })
   }
 
   #dependOn(item: T, id: string, object: KubeObject): void {

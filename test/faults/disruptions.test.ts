@@ -7,11 +7,15 @@ import { problemsOf, titleOf, disruptionsOf } from './disruptions.ts'
 
 /** One in so many disruptions is tried here; a prime, so that all rights, faults and times have their share. */
 const sampling = 29
+/** Always tried: the list that follows contains a change of a user below the controller's own status write. */
+const regressions: readonly string[] = ['list workloads.carto.run 500 middle', 'watch workloads.carto.run 404 start']
 
 test.each(scenarios)('$name deletes only what is superfluous and recovers from every disruption', async (scenario) => {
   const expected = await tryScenario(scenario, { when: 'start' })
   expect(problemsOf(scenario, expected, expected)).toEqual([])
-  const disruptions = disruptionsOf(scenario, expected.used).filter((_, n) => n < 4 || n % sampling === 0)
+  const disruptions = disruptionsOf(scenario, expected.used).filter(
+    (one, n) => n < 4 || n % sampling === 0 || regressions.some((title) => titleOf(one).startsWith(title)),
+  )
   const problems: Record<string, readonly string[]> = {}
   for (const disruption of disruptions) {
     const found = problemsOf(scenario, await tryScenario(scenario, disruption, expected), expected)

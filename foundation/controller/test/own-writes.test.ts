@@ -72,6 +72,16 @@ describe('own writes', () => {
     expect([own.suppresses('pod', 'me', changed('15')), own.size]).toEqual([false, 0])
   })
 
+  test('a change that a relist found wakes, although it is the revision of our write: it may contain foreign ones', () => {
+    const own = new OwnWrites()
+    own.begin('pod', 'me')
+    own.wrote('pod', 'me', '12', '10')
+    expect([own.suppresses('pod', 'me', { ...changed('12'), relisted: true }), own.size]).toEqual([false, 0])
+    own.begin('pod', 'me')
+    expect(own.suppresses('pod', 'me', { ...changed('14'), relisted: true })).toBe(true)
+    expect([own.wrote('pod', 'me', '14', '14'), own.size]).toEqual([true, 0])
+  })
+
   test('changes of an object are never held for other items', () => {
     const own = new OwnWrites()
     own.begin('pod', 'me')

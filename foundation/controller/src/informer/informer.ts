@@ -16,12 +16,16 @@ import type { IndexFunction } from './object-index.ts'
  */
 export type InformerState = 'Syncing' | 'Synced' | 'Forbidden' | 'Absent'
 
-/** A change of one object. */
-export type ObjectChange<T extends KubeObject = KubeObject> =
+/**
+ * A change of one object. `relisted`: the kind was listed again, so the change may sum up several, of any author; their
+ * events never arrive.
+ */
+export type ObjectChange<T extends KubeObject = KubeObject> = { readonly relisted?: boolean } & (
   | { readonly type: 'added'; readonly object: T; readonly previous: undefined; readonly initial: boolean }
   | { readonly type: 'changed'; readonly object: T; readonly previous: T; readonly initial: false }
   /** `object` is the last known state. */
   | { readonly type: 'removed'; readonly object: T; readonly previous: T; readonly initial: false }
+)
 
 /** Callbacks for changes, called synchronously and in order; they must not throw. */
 export interface InformerListener<T extends KubeObject = KubeObject> {
@@ -51,6 +55,7 @@ export class Informer<T extends KubeObject = KubeObject> {
   #state: InformerState = 'Syncing'
   #error: unknown
   #running: Promise<void> | undefined
+  #isRelisting = false
 
   constructor(client: Client, kind: Kind<T>, scope: InformerScope) {
     this.kind = kind
@@ -135,7 +140,9 @@ export class Informer<T extends KubeObject = KubeObject> {
   }
 
   #onEvent(event: ReflectorEvent<T>): void {
+    if (event.type === 'listing') this.#isRelisting = this.#state !== 'Syncing'
     this.#cache.apply(event)
+    if (event.type === 'replaced' || event.type === 'resumed') this.#isRelisting = false
     if (event.type === 'interrupted' && event.reason !== 'Failed') this.#setState(event.reason, event.error)
     // A broken connection leaves the cache complete, but stale.
     else if (event.type === 'interrupted') this.#error = event.error
@@ -167,7 +174,8 @@ export class Informer<T extends KubeObject = KubeObject> {
     }
   }
 
-  #notify(change: ObjectChange<T>): void {
+  #notify(seen: ObjectChange<T>): void {
+    const change = this.#isRelisting ? { ...seen, relisted: true } : seen
     for (const listener of this.#listeners) listener.changed?.(change)
   }
 }

@@ -26,8 +26,8 @@ export class ChangeFilter {
     if (this.#reached.has(item)) return false
     this.#reached.add(item)
     if (this.#own.size === 0) return true
-    const { object, type } = change
-    const observed = { type, resourceVersion: object.metadata.resourceVersion ?? '' }
+    const { object, type, relisted } = change
+    const observed = { type, resourceVersion: object.metadata.resourceVersion ?? '', relisted }
     return !this.#own.suppresses(objectId(kind, objectKey(object)), item, observed, this.#watched.count(kind))
   }
 

@@ -9,6 +9,8 @@ export function objectId(of: { readonly group: string; readonly kind: string }, 
 export interface ObservedChange {
   readonly type: 'added' | 'changed' | 'removed'
   readonly resourceVersion: string
+  /** True when a relist found it: it may contain foreign changes before our write, so it is never ours alone. */
+  readonly relisted?: boolean
 }
 
 interface Writing {
@@ -62,7 +64,8 @@ export class OwnWrites {
     if (writing === undefined) return false
     writing.inFlight--
     const isOurs = (change: ObservedChange): boolean =>
-      resourceVersion === undefined ? change.type === 'removed' : change.resourceVersion === resourceVersion
+      change.relisted !== true &&
+      (resourceVersion === undefined ? change.type === 'removed' : change.resourceVersion === resourceVersion)
     const seen = writing.held.filter(isOurs).length
     writing.held = writing.held.filter((change) => !isOurs(change))
     const more =
@@ -84,7 +87,7 @@ export class OwnWrites {
   suppresses(object: string, item: string, change: ObservedChange, times: number = 1): boolean {
     const writing = this.#writing.get(object)?.get(item)
     if (writing === undefined) return false
-    if (takeExpected(writing, change, times)) {
+    if (takeExpected(writing, change, times) && change.relisted !== true) {
       this.#clean(object, item, writing)
       return true
     }

@@ -60,7 +60,7 @@ export type {
 
 // the decision passes and their port
 export { realize } from './engine/realize.ts'
-export type { Chain } from './engine/realize.ts'
+export type { Chain } from './engine/step.ts'
 export { realizeRunnable } from './engine/realize-runnable.ts'
 export type { RealizedRunnable, RunnableChain } from './engine/realize-runnable.ts'
 export type { RealizedResource } from './engine/realized-resource.ts'

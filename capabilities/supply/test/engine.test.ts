@@ -336,7 +336,7 @@ describe('choices', () => {
     ]
     const resources = [resource({ name: 'a' }), resource({ name: 'b' })]
     const template = { kind: 'ClusterImageTemplate', metadata: { name: 'image' }, spec: {} } as never
-    const waits = { submitted: verdict('Unknown', 'MissingValueAtPath'), evaluated: false }
+    const waits = { submitted: verdict('Unknown', 'MissingValueAtPath'), stamped: false }
     const orphansOf = (more: object): unknown =>
       orphans(
         owned,
@@ -346,7 +346,7 @@ describe('choices', () => {
     expect(orphansOf({ template })).toEqual(['removed'])
     // Without a template, a resource may stamp any object.
     expect(orphansOf({})).toEqual([])
-    const passed = { submitted: verdict('True', 'PassThrough'), evaluated: true }
+    const passed = { submitted: verdict('True', 'PassThrough'), stamped: true }
     expect(
       orphans(owned, resources, [{ resource: resources[0]!, ...passed }]).map(({ metadata }) => metadata.name),
     ).toEqual(['a', 'renamed', 'removed'])

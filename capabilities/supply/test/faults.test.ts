@@ -163,7 +163,7 @@ describe('an error of the API server', () => {
       'TemplateRejectedByAPIServer',
       expect.stringContaining('failed calling webhook "check.test"'),
     ])
-    expect(resourcesOf(owner)['image']?.['Healthy']?.[1]).toBe('NotEvaluated')
+    expect(resourcesOf(owner)['image']?.['Healthy']).toEqual(['True', 'OutputsAvailable', ''])
     expect(resourcesOf(owner)['source']?.['Ready']?.[0]).toBe('True')
     faults.fail = undefined
     await stage.ready('team-a/app', 'True')

@@ -66,7 +66,7 @@ describe('a supply chain', () => {
     })
   })
 
-  test('names the resource that is not healthy, and does not carry a stale True over', async () => {
+  test('names the resource that is not healthy, and evaluates its object when the template cannot be stamped', async () => {
     await stage.client.waitFor(thing, 'team-a/app-source', () => true)
     await stage.setStatus('team-a/app-source', readyStatus)
     await stage.client.waitFor(thing, 'team-a/app-image', () => true)
@@ -88,13 +88,11 @@ describe('a supply chain', () => {
     })
     const broken = await stage.owner(
       'team-a/app',
-      (owner) => conditionsOf(owner)['Ready']?.[1] === 'TemplateStampFailure',
+      (owner) => resourcesOf(owner)['source']?.['ResourceSubmitted']?.[1] === 'TemplateStampFailure',
     )
-    expect(resourcesOf(broken)['source']?.['Healthy']).toEqual([
-      'Unknown',
-      'NotEvaluated',
-      'not evaluated now; it was False (ReadyCondition: no such branch)',
-    ])
+    expect(resourcesOf(broken)['source']?.['Healthy']).toEqual(['False', 'ReadyCondition', 'no such branch'])
+    await stage.setStatus('team-a/app-source', { conditions: [{ type: 'Ready', status: 'True', message: 'fetched' }] })
+    await stage.owner('team-a/app', (owner) => resourcesOf(owner)['source']?.['Healthy']?.[0] === 'True')
     expect(broken.status?.resources?.[1]?.stampedRef?.name).toBe('app-source')
     expect((await stage.things()).length).toBe(2)
   })

@@ -8,8 +8,6 @@ import type { Condition } from '@fairlead/kube'
 import type { Blueprint, Owner, ResourceStatus } from '../api.ts'
 import { verdict } from '../engine/conditions/condition.ts'
 import type { Verdict } from '../engine/conditions/condition.ts'
-import { ruleOf } from '../engine/health/health.ts'
-import { readsNow } from '../engine/health/health-expression.ts'
 import { isKept } from '../engine/orphans.ts'
 import { blueprintCondition, realizedConditions, withReady } from '../engine/owner-conditions.ts'
 import { realize } from '../engine/realize.ts'
@@ -239,10 +237,7 @@ export class OwnerController {
     const failure = realized.find((one) => one.retry !== undefined)?.retry ?? undeleted
     if (failure !== undefined) throw failure
     if (realized.some(({ denied }) => denied === true)) return after(deniedInterval(owner))
-    const dependsOnTime = realized.some(
-      ({ template }) => template !== undefined && readsNow(ruleOf(template.spec).rule),
-    )
-    return dependsOnTime ? after(nowInterval) : undefined
+    return realized.some(({ readsNow }) => readsNow === true) ? after(nowInterval) : undefined
   }
 
   #notEvaluated({ object, clock }: ReconcileContext<Owner>): ResourceStatus[] {
@@ -275,7 +270,7 @@ export class OwnerController {
   ): void {
     const events = this.#recorder.about(owner)
     for (const [index, entry] of resources.entries()) {
-      const { submitted, evaluated, object, objectResource } = realized[index]!
+      const { submitted, object, objectResource } = realized[index]!
       const name = `[${objectResource}/${object?.metadata.name}]`
       const previous = before.get(entry.name)
       if (hasNewOutput(entry.outputs, previous?.outputs)) {
@@ -284,7 +279,7 @@ export class OwnerController {
         events.normal('ResourceOutputChanged', `[${entry.name}] ${source}`)
       }
       const [was, is] = [previous, entry].map((one) => findCondition(one?.conditions, 'Healthy')?.status)
-      if (evaluated && is !== undefined && is !== (was ?? 'Unknown'))
+      if (object !== undefined && is !== undefined && is !== (was ?? 'Unknown'))
         events.normal(
           'ResourceHealthyStatusChanged',
           `[${entry.name}] found healthy status in ${name} changed to [${is}]`,

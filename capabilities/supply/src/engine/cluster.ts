@@ -25,6 +25,11 @@ export interface Cluster {
    * the kind cannot be listed.
    */
   ownedObjects(like: KubeObject, labels: Readonly<Record<string, string>>): Promise<readonly KubeObject[]>
+  /**
+   * Returns the object that a resource stamped in an earlier pass, as last read; undefined when there is none, when it
+   * cannot be read now, or when the account may not read it. Never throws.
+   */
+  stampedEarlier(resource: string): Promise<KubeObject | undefined>
   /** Deletes a run beyond the retention policy. Returns the error to retry; never throws. */
   deleteRun(run: KubeObject): Promise<unknown>
   /** Returns the `plural.group` of an object. */

@@ -38,7 +38,7 @@ export function orphans(
     // The name of a resource can change while it waits: then its object has the old name and its template.
     if (resource === undefined) return !realized.some((one) => mayStamp(one, object))
     const result = results.get(resource)
-    return result?.evaluated === true && !isRun(object, result)
+    return result?.stamped === true && !isRun(object, result)
   })
 }
 
@@ -52,9 +52,9 @@ function isSameObject(left: KubeObject, right: KubeObject): boolean {
   )
 }
 
-/** Reports whether a resource that was not evaluated in this pass may stamp the object. */
-function mayStamp({ evaluated, template }: RealizedResource, object: KubeObject): boolean {
-  return !evaluated && (template === undefined || isOfTemplate(object, template))
+/** Reports whether a resource that stamped nothing in this pass may stamp the object. */
+function mayStamp({ stamped, template }: RealizedResource, object: KubeObject): boolean {
+  return !stamped && (template === undefined || isOfTemplate(object, template))
 }
 
 /** Reports whether the object is a run of the resource, which its retention policy keeps or prunes. */
@@ -68,7 +68,8 @@ function isRun(object: KubeObject, { template, object: current }: RealizedResour
   )
 }
 
-function isOfTemplate({ metadata }: KubeObject, template: Template): boolean {
+/** Reports whether the labels of a stamped object name a template. */
+export function isOfTemplate({ metadata }: KubeObject, template: Template): boolean {
   const labels = metadata.labels ?? {}
   return (
     labels[stampLabel.templateKind] === template.kind &&

@@ -15,7 +15,7 @@ export interface RealizedResource {
   readonly resource: BlueprintResource
   /** Undefined for a pass-through, and when no template could be chosen. */
   readonly template?: Template
-  /** The stamped object as last read; of several runs the current one. */
+  /** The stamped object as last read, of this or an earlier pass; of several runs the current one. */
   readonly object?: KubeObject
   /** `plural.group` of the object. */
   readonly objectResource?: string
@@ -24,8 +24,10 @@ export interface RealizedResource {
   readonly submitted: Verdict
   /** Undefined for a pass-through. */
   readonly healthy?: Verdict
-  /** True when the object was evaluated in this pass. Otherwise the health in status is out of date. */
-  readonly evaluated: boolean
+  /** True when the object was stamped, or an input passed through, in this pass. */
+  readonly stamped: boolean
+  /** True when the health rule reads `now`: health can change without any event. */
+  readonly readsNow?: boolean
   /** The error to retry with backoff. */
   readonly retry?: unknown
   /** True when RBAC refused: to be retried late, in case the grant is missed. */
@@ -40,7 +42,7 @@ export function resourceStatus(
 ): ResourceStatus {
   const { resource, template, object, outputs, submitted, healthy } = realized
   const isPassThrough = submitted.reason === 'PassThrough'
-  const carried = realized.evaluated || isPassThrough ? undefined : before
+  const carried = realized.stamped || isPassThrough ? undefined : before
   const stampedRef = object === undefined ? carried?.stampedRef : referenceTo(object, realized.objectResource)
   const templateRef = template === undefined ? carried?.templateRef : templateReference(template)
   const inputs = inputsOf(resource).map((input) => ({ name: input.resource }))
@@ -51,7 +53,12 @@ export function resourceStatus(
     ...(templateRef !== undefined && { templateRef }),
     ...(inputs.length > 0 && { inputs }),
     ...(read !== undefined && read.length > 0 && { outputs: read }),
-    conditions: withTransitionTimes(conditionsOf(submitted, healthy, carried), before?.conditions, now),
+    // The health of an object is known even if it could not be stamped again.
+    conditions: withTransitionTimes(
+      conditionsOf(submitted, healthy, object === undefined ? carried : undefined),
+      before?.conditions,
+      now,
+    ),
   }
 }
 

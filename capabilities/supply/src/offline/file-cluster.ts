@@ -3,7 +3,7 @@ import { longLabelValue, parseApiVersion } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import type { ClusterHealthRule, Owner, OwnerKind, Template, TemplateKind } from '../api.ts'
 import type { Cluster } from '../engine/cluster.ts'
-import { ownerLabel } from '../engine/templates/stamp.ts'
+import { ownerLabel, stampLabel } from '../engine/templates/stamp.ts'
 import { renderYtt } from '../ytt/ytt-program.ts'
 import type { ManifestIndex } from './manifest-index.ts'
 
@@ -68,6 +68,15 @@ export class FileCluster implements Cluster {
           (object.metadata.namespace ?? '') === (metadata.namespace ?? '') &&
           Object.entries(expected).every(([key, value]) => object.metadata.labels?.[key] === value),
       )
+  }
+
+  async stampedEarlier(resource: string): Promise<KubeObject | undefined> {
+    const { kind, metadata } = this.#owner
+    return this.#manifests.labelled({
+      [ownerLabel(kind as OwnerKind)]: longLabelValue(metadata.name ?? ''),
+      [`carto.run/${kind.toLowerCase()}-namespace`]: longLabelValue(metadata.namespace ?? ''),
+      [stampLabel.resource]: longLabelValue(resource),
+    })
   }
 
   async deleteRun(): Promise<void> {}

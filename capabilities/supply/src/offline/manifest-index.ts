@@ -15,12 +15,14 @@ export class ManifestIndex {
   readonly #byType: ReadonlyMap<string, readonly KubeObject[]>
   readonly #byKey = new Map<string, KubeObject>()
   readonly #kinds: KindCatalog
+  readonly #objects: readonly KubeObject[]
 
   /** Of two manifests of one object the first counts. */
   constructor(objects: readonly KubeObject[]) {
     this.#byType = Map.groupBy(objects, formatType)
     for (const object of objects.toReversed()) this.#byKey.set(idOf(object), object)
     this.#kinds = new KindCatalog(objects)
+    this.#objects = objects
   }
 
   /** Returns the manifests of a type, in their order. */
@@ -36,6 +38,12 @@ export class ManifestIndex {
   /** Returns the manifest of the object with the type, namespace and name of `like`. */
   get(like: KubeObject): KubeObject | undefined {
     return this.#byKey.get(idOf(like))
+  }
+
+  /** Returns the first manifest with these labels. */
+  labelled(labels: Readonly<Record<string, string>>): KubeObject | undefined {
+    const wanted = Object.entries(labels)
+    return this.#objects.find(({ metadata }) => wanted.every(([key, value]) => metadata.labels?.[key] === value))
   }
 
   /** Returns the plural of a type; guessed when neither Kubernetes nor a CRD among the manifests defines it. */

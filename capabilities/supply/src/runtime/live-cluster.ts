@@ -14,7 +14,7 @@ import type {
 } from '@fairlead/controller'
 import { formatKey, isConflict, isControlledBy, isForbidden, isTerminating, keyOf, selectorFrom } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
-import type { ClusterHealthRule, Template, TemplateKind } from '../api.ts'
+import type { ClusterHealthRule, Owner, Template, TemplateKind } from '../api.ts'
 import { ApplyError } from '../engine/apply-error.ts'
 import type { Cluster } from '../engine/cluster.ts'
 import { runNumber, runOrder, withRunNumber } from '../engine/runs/run-number.ts'
@@ -102,6 +102,22 @@ export class LiveCluster implements Cluster {
     const selector = selectorFrom({ matchLabels: labels })
     const owned = controlledObjects(await this.#cacheFor(like), this.#owner)
     return owned.filter(({ metadata }) => selector.matches(metadata.labels ?? {}))
+  }
+
+  async stampedEarlier(resource: string): Promise<KubeObject | undefined> {
+    const { status } = this.#owner as Owner
+    const { apiVersion, kind, name } = status?.resources?.find((entry) => entry.name === resource)?.stampedRef ?? {}
+    if (apiVersion === undefined || kind === undefined || name === undefined) return undefined
+    const { namespace } = this.#owner.metadata
+    try {
+      const cache = await this.#cacheFor({ apiVersion, kind, metadata: { name, namespace } })
+      const object = cache.get({ namespace: namespace ?? '', name })
+      return object !== undefined && isControlledBy(object, this.#owner) ? object : undefined
+    } catch (error) {
+      // The pass reports and retries what it needs itself; without the object its health stays unknown.
+      if (this.#context.signal.aborted) throw error
+      return undefined
+    }
   }
 
   deleteRun(run: KubeObject): Promise<unknown> {

@@ -176,8 +176,30 @@ function shortPath(path: string): string {
   return bare.replace(/^\./, '').replaceAll(/\[\?\(\s*@\.type\s*==\s*(["'])(.*?)\1\s*\)\]/g, "['$2']")
 }
 
+/** Returns the rule that applies to an object: for `auto` that of the ClusterHealthRule, undefined for a built-in one. */
+export function ruleFor(
+  rule: HealthRule | undefined,
+  object: KubeObject,
+  defaults: readonly ClusterHealthRule[],
+): HealthRule | undefined {
+  if (rule?.auto === undefined) return rule
+  const targeting = defaults.filter(({ spec }) => isTarget(spec.target, object))
+  // The most specific first; the order of a cache means nothing.
+  const [first] = targeting.toSorted((a, b) => rank(a) - rank(b) || (nameOf(a) < nameOf(b) ? -1 : 1))
+  return first?.spec.healthRule
+}
+
+/** Returns 0 for a rule of one version of a kind, 1 for one of all versions. */
+function rank({ spec }: ClusterHealthRule): number {
+  return spec.target.apiVersion.endsWith('/*') ? 1 : 0
+}
+
+function nameOf({ metadata }: ClusterHealthRule): string {
+  return metadata.name ?? ''
+}
+
 function defaultHealth(input: HealthInput, object: KubeObject): Verdict {
-  const rule = input.defaults?.find(({ spec }) => isTarget(spec.target, object))?.spec.healthRule
+  const rule = ruleFor(input.rule, object, input.defaults ?? [])
   if (rule !== undefined) {
     const { status, reason, message } = healthOf({ ...input, rule, spelling: 'healthRule' })
     // Unknown keeps the reason of the rule, such as ExpressionError.

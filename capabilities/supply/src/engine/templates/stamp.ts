@@ -7,10 +7,19 @@ import type { Blueprint, OwnerKind, Template, TemplateSpec } from '../../api.ts'
 import { contextNames, unsetVariables } from './context.ts'
 import { InterpolationError, interpolate } from './interpolation.ts'
 
-/** A template that cannot be rendered to a valid object. */
+/**
+ * A template that cannot be rendered to a valid object. `isTransient` when rendering failed for a reason that is not in
+ * the template, such as a busy machine.
+ */
 export class StampError extends Error {
   override readonly name = 'StampError'
   readonly code = 'StampFailed'
+  readonly isTransient: boolean
+
+  constructor(message: string, options: { readonly cause?: unknown; readonly isTransient?: boolean } = {}) {
+    super(message, { cause: options.cause })
+    this.isTransient = options.isTransient ?? false
+  }
 }
 
 /** Keys of the labels of stamped objects. */

@@ -1,8 +1,23 @@
 // Public API of @fairlead/packages.
 export type { PackageFiles } from './engine/package-files.ts'
+export { PackageError } from './engine/package-error.ts'
+export type { PackageErrorCode } from './engine/package-error.ts'
 export type { FunctionOutput, FunctionReference, FunctionResult, FunctionRunner } from './engine/function-runner.ts'
+
+// git
 export { GitError } from './git/git-error.ts'
 export type { GitErrorCode } from './git/git-error.ts'
 export { fetchPackage, GitRepository } from './git/repository.ts'
 export type { FetchedPackage, RefChange, RefCommit } from './git/repository.ts'
 export type { GitCredentials, GitRemote } from './git/remote.ts'
+
+// Kptfile
+export { editKptfile, parseKptfile } from './engine/kptfile/kptfile.ts'
+export type { Kptfile } from './engine/kptfile/kptfile.ts'
+
+// revisions
+export { transition, unmetGates } from './engine/lifecycle.ts'
+export { draftBranch, packageRevisionName } from './engine/names.ts'
+
+// updates
+export type { MergeConflict, PackageUpdate, UpdatedPackage } from './engine/update/update-package.ts'

@@ -228,6 +228,38 @@ describe('calling hooks', () => {
     expect([answer.status, woken]).toEqual([304, ['me']])
   })
 
+  test('calls of a hook that is down are suspended, one at a time tries it, and a success resumes all', async () => {
+    const clock = new FakeClock()
+    let [calls, status] = [0, 503]
+    const port = await serve((_request, response) => {
+      calls++
+      response.writeHead(status).end('{}')
+    })
+    const url = `http://127.0.0.1:${port}/map`
+    const client = hooks({ clock, suspendsCalls: true })
+    for (let call = 0; call < 5; call++) expect((await failure(client, { url })).code).toBe('HookFailed')
+    expect(await failure(client, { url })).toMatchObject({
+      code: 'HookSuspended',
+      endpoint: url,
+      retryAfter: 500,
+      message: `The hook ${url} is tried again in 1 s, because its last 5 calls failed: The hook ${url} responded 503: {}`,
+    })
+    expect((await failure(client, { url: `${url}2` })).code).toBe('HookFailed')
+    await clock.advance(500)
+    const codes = await Promise.all([1, 2, 3].map(async () => (await failure(client, { url })).code))
+    expect([codes, calls]).toEqual([['HookFailed', 'HookSuspended', 'HookSuspended'], 7])
+    status = 200
+    await clock.advance(5000)
+    for (let call = 0; call < 3; call++) expect((await client.call({ url }, { body: {} })).status).toBe(200)
+  })
+
+  test('a hook that responds with errors of its own is not suspended', async () => {
+    const port = await serve((_request, response) => response.writeHead(500).end('no'))
+    const client = hooks({ suspendsCalls: true })
+    for (let call = 0; call < 10; call++)
+      expect((await failure(client, { url: `http://127.0.0.1:${port}` })).code).toBe('HookFailed')
+  })
+
   test('a host that cannot be resolved is HookAddressUnknown', async () => {
     const resolve = async (): Promise<undefined> => {
       throw new Error('no Service hook in namespace team')

@@ -3,7 +3,10 @@ import { WorkQueue, localRetry, remoteRetry } from '@fairlead/controller'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
-function queueOf(options: { group?: (item: string) => string } = {}): { queue: WorkQueue<string>; clock: FakeClock } {
+function queueOf(options: { group?: (item: string) => string; maxPerGroup?: number } = {}): {
+  queue: WorkQueue<string>
+  clock: FakeClock
+} {
   const clock = new FakeClock()
   return { clock, queue: new WorkQueue<string>({ id: (item) => item, clock, random: () => 0, ...options }) }
 }
@@ -104,6 +107,20 @@ describe('the work queue', () => {
       expect([queue.retry('a', policy), queue.failures('a')]).toEqual([first, 1])
     },
   )
+
+  test('a group has no more items in work than its limit, and a worker that waits is served when one is done', async () => {
+    const { queue } = queueOf({ group: (item) => item[0]!, maxPerGroup: 2 })
+    for (const item of ['a1', 'a2', 'a3', 'b1']) queue.add(item)
+    expect([await queue.take(), await queue.take(), await queue.take()]).toEqual(['a1', 'b1', 'a2'])
+    const next = queue.take()
+    let taken: string | undefined
+    void next.then((item) => (taken = item))
+    queue.done('b1')
+    await Promise.resolve()
+    expect(taken).toBeUndefined()
+    queue.done('a1')
+    expect(await next).toBe('a3')
+  })
 
   test('Retry-After delays an item, and hurry ends its delay', async () => {
     const { queue, clock } = queueOf()

@@ -7,6 +7,7 @@ import { stringifyJson } from '@fairlead/kube'
 import type { Clock, JsonValue } from '@fairlead/kube'
 import { RemoteError } from '../queue/retry-policy.ts'
 import type { EndpointWaiters } from '../queue/endpoint-waiters.ts'
+import { CircuitBreaker } from './circuit-breaker.ts'
 
 /** An import statement would load all its dependencies, WebSocket and fetch among them: 20 ms of every start. */
 const plainHttp = process.getBuiltinModule('node:http')
@@ -61,6 +62,8 @@ export interface HookResponse {
  * - `HookThrottled`: 429 with `Retry-After`; it needs no event.
  * - `HookResponseTooLarge`: more bytes than allowed.
  * - `HookAddressUnknown`: the resolver does not know the host.
+ * - `HookSuspended`: no call was made, because the last ones failed; `retryAfter` says when the next may be made. It needs
+ *   neither event nor log line.
  */
 export type HookErrorCode =
   | 'HookUnreachable'
@@ -69,6 +72,7 @@ export type HookErrorCode =
   | 'HookThrottled'
   | 'HookResponseTooLarge'
   | 'HookAddressUnknown'
+  | 'HookSuspended'
 
 /** A call that failed. */
 export class HookError extends RemoteError {
@@ -102,6 +106,8 @@ export interface HookClientOptions {
   readonly endpoints?: EndpointWaiters
   readonly resolve?: HookResolver
   readonly userAgent?: string
+  /** Suspends calls of hooks that are down, for callers that retry by themselves; see {@link CircuitBreaker}. */
+  readonly suspendsCalls?: boolean
 }
 
 const defaultTimeout = 10_000
@@ -109,22 +115,48 @@ const defaultTimeout = 10_000
 const minRetryAfter = 1000
 const maxRetryAfter = 3_600_000
 const defaultMaxBytes = 32 * 1024 * 1024
+/** Statuses that gateways respond with when the hook behind them is down. */
+const gatewayFailures: ReadonlySet<number> = new Set([502, 503, 504])
 
 /** Calls hooks over keep-alive connections, one pool per TLS identity. */
 export class HookClient implements AsyncDisposable {
   readonly #options: HookClientOptions
   readonly #agents = new Map<string, http.Agent>()
+  readonly #breaker: CircuitBreaker | undefined
 
   /** Creates a client; opens no connection. */
   constructor(options: HookClientOptions) {
     this.#options = options
+    this.#breaker = options.suspendsCalls === true ? new CircuitBreaker(options.clock) : undefined
   }
 
-  /** Calls a hook. Redirects are not followed. Throws {@link HookError}, or the reason of the signal. */
+  /**
+   * Calls a hook, unless its last calls failed because it is down. Redirects are not followed. Throws {@link HookError},
+   * or the reason of the signal.
+   */
   async call(endpoint: HookEndpoint, call: HookCall): Promise<HookResponse> {
     const url = new URL(endpoint.url)
     const name = endpointName(url)
     call.signal?.throwIfAborted()
+    const suspension = this.#breaker?.suspension(name)
+    if (suspension !== undefined) {
+      const { failures, lastError, retryAfter } = suspension
+      const message = `The hook ${name} is tried again in ${Math.ceil(retryAfter / 1000)} s, because its last ${failures} calls failed: ${lastError}`
+      throw new HookError('HookSuspended', message, { endpoint: name, retryAfter })
+    }
+    try {
+      const response = await this.#call(url, name, endpoint, call)
+      this.#breaker?.succeeded(name)
+      return response
+    } catch (error) {
+      if (!(error instanceof HookError)) throw error
+      if (error.status === undefined || gatewayFailures.has(error.status)) this.#breaker?.failed(name, error.message)
+      else this.#breaker?.succeeded(name)
+      throw error
+    }
+  }
+
+  async #call(url: URL, name: string, endpoint: HookEndpoint, call: HookCall): Promise<HookResponse> {
     const answer = await this.#exchange(url, name, endpoint, call)
     if (answer.status === 200 || call.alsoAccepted?.includes(answer.status)) {
       this.#options.endpoints?.succeeded(name)
@@ -138,7 +170,8 @@ export class HookClient implements AsyncDisposable {
         retryAfter,
       })
     }
-    throw new HookError('HookFailed', `The hook ${name} responded ${answer.status}: ${excerpt(answer.text)}`, {
+    const advice = answer.status === 404 ? '; check the path of its address' : ''
+    throw new HookError('HookFailed', `The hook ${name} responded ${answer.status}: ${excerpt(answer.text)}${advice}`, {
       endpoint: name,
       status: answer.status,
     })

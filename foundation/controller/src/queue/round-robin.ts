@@ -38,14 +38,26 @@ export class RoundRobin {
     waiting.push(id)
   }
 
-  /** Removes and returns the next id; its group goes to the end of the round. */
-  shift(): string | undefined {
-    const group = this.#order.shift()
+  /**
+   * Removes and returns the next id of a group that `isServed`; its group goes to the end of the round. Groups that are
+   * not served keep their ids.
+   */
+  shift(isServed: (group: string) => boolean = () => true): string | undefined {
+    const group = this.#nextGroup(isServed)
     if (group === undefined) return undefined
     const waiting = this.#groups.get(group)!
     const id = waiting.shift()
     if (waiting.length > 0) this.#order.push(group)
     else this.#groups.delete(group)
     return id
+  }
+
+  #nextGroup(isServed: (group: string) => boolean): string | undefined {
+    for (let left = this.#order.length; left > 0; left--) {
+      const group = this.#order.shift()!
+      if (isServed(group)) return group
+      this.#order.push(group)
+    }
+    return undefined
   }
 }

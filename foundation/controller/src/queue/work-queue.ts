@@ -24,6 +24,8 @@ export interface WorkQueueOptions<T> {
    * Groups are served round-robin, so that a group with much work does not delay the others. One group when left out.
    */
   readonly group?: (item: T) => string
+  /** Items of one group in work at a time; no limit when left out. */
+  readonly maxPerGroup?: number
   readonly clock: Clock
   /** Random numbers in [0, 1), for jitter. */
   readonly random: () => number
@@ -51,6 +53,8 @@ export class WorkQueue<T> {
   readonly #delayed = new Deadlines()
   readonly #delayedItems = new Map<string, T>()
   readonly #failures = new Map<string, number>()
+  /** Number of items in work by group; kept where groups have a limit. */
+  readonly #workingByGroup = new Map<string, number>()
   readonly #takers: ((item: T | undefined) => void)[] = []
   #timer: Disposable | undefined
   #timerAt = Infinity
@@ -160,9 +164,11 @@ export class WorkQueue<T> {
     const now = this.#options.clock.monotonic()
     entry.working = false
     this.#working--
+    const wasFull = this.#countWorking(entry.item, -1)
     this.#options.observer?.finished(now - entry.began)
     if (entry.waiting === undefined) this.#entries.delete(id)
     else this.#line(id, entry)
+    if (wasFull) this.#serveTaker()
     if (this.#working === 0) for (const resolve of this.#drained.splice(0)) resolve()
   }
 
@@ -199,9 +205,34 @@ export class WorkQueue<T> {
 
   #line(id: string, entry: Entry<T>): void {
     entry.since = this.#options.clock.monotonic()
-    this.#queues[entry.waiting!].push(this.#options.group?.(entry.item) ?? '', id)
-    const taker = this.#takers.shift()
-    if (taker !== undefined) taker(this.#next())
+    this.#queues[entry.waiting!].push(this.#groupOf(entry.item), id)
+    this.#serveTaker()
+  }
+
+  #serveTaker(): void {
+    if (this.#takers.length === 0) return
+    const item = this.#next()
+    if (item !== undefined) this.#takers.shift()?.(item)
+  }
+
+  #groupOf(item: T): string {
+    return this.#options.group?.(item) ?? ''
+  }
+
+  /** Counts the items in work of an item's group. Returns whether the group was at its limit before. */
+  #countWorking(item: T, by: 1 | -1): boolean {
+    const { maxPerGroup } = this.#options
+    if (maxPerGroup === undefined) return false
+    const group = this.#groupOf(item)
+    const before = this.#workingByGroup.get(group) ?? 0
+    if (before + by === 0) this.#workingByGroup.delete(group)
+    else this.#workingByGroup.set(group, before + by)
+    return before >= maxPerGroup
+  }
+
+  #isServed(group: string): boolean {
+    const { maxPerGroup = Infinity } = this.#options
+    return (this.#workingByGroup.get(group) ?? 0) < maxPerGroup
   }
 
   #next(): T | undefined {
@@ -209,7 +240,9 @@ export class WorkQueue<T> {
   }
 
   #nextOf(priority: Priority): T | undefined {
-    for (let id = this.#queues[priority].shift(); id !== undefined; id = this.#queues[priority].shift()) {
+    const isServed = (group: string): boolean => this.#isServed(group)
+    const queue = this.#queues[priority]
+    for (let id = queue.shift(isServed); id !== undefined; id = queue.shift(isServed)) {
       const entry = this.#entries.get(id)
       // An item that was moved to the normal queue leaves its entry in the low one.
       if (entry === undefined || entry.working || entry.waiting !== priority) continue
@@ -218,6 +251,7 @@ export class WorkQueue<T> {
       entry.working = true
       this.#waiting--
       this.#working++
+      this.#countWorking(entry.item, 1)
       this.#options.observer?.started(now - entry.since)
       this.#options.observer?.depth(this.#waiting)
       entry.began = now

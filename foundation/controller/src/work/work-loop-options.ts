@@ -41,6 +41,8 @@ export interface WorkLoopOptions<T> {
   readonly group?: (item: T) => string
   /** Items that run at a time; 1 when left out. */
   readonly concurrency?: number
+  /** Items of one group that run at a time; no limit when left out. */
+  readonly maxPerGroup?: number
   /** Field manager; `fairlead-<name>` when left out. */
   readonly manager?: string
   run(item: T, context: WorkContext): Promise<Result> | Result

@@ -50,6 +50,7 @@ export class WorkLoop<T> implements AsyncDisposable {
     this.queue = new WorkQueue<T>({
       id: options.id,
       group: options.group,
+      maxPerGroup: options.maxPerGroup,
       clock: host.clock,
       random: host.random,
       observer: host.metrics,

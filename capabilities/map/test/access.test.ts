@@ -91,8 +91,57 @@ describe('a MapController with least privilege', () => {
     expect(hook.takeCalls()).toEqual([])
     const granted = clusterRoleFor((await stage.client.get(mapControllers, 'copies')) as unknown as MapController)
     await stage.apply(granted, binding(granted.metadata.name ?? ''))
-    await stage.pass(120)
+    await stage.pass(3)
     expect(await conditionOf('Ready')).toMatchObject({ status: 'True', reason: 'Serving' })
     expect({ calls: hook.takeCalls(), outputs: await names(secrets) }).toEqual({ calls: ['a'], outputs: ['a-copy'] })
+  })
+
+  test('retries a group at once when the right to write its outputs is granted', async () => {
+    await startStage({ server: { authorization: 'RBAC' } })
+    await stage.stopControllers()
+    await stage.apply(policies, role('map', map.rules), binding('map'))
+    await stage.pass(1)
+    const copies = controller()
+    const granted = clusterRoleFor(copies as unknown as MapController)
+    const rules = granted.rules as { resources: string[]; verbs: string[] }[]
+    const readOnly = rules.map((rule) =>
+      rule.resources[0] === 'secrets' ? { ...rule, verbs: ['get', 'list', 'watch'] } : rule,
+    )
+    await stage.apply(role('copies', readOnly), binding('copies'))
+    await stage.startControllers({ controllerClient })
+    await stage.apply(copies, policy(), input('a'))
+    await stage.pass(300)
+    expect(await conditionOf('Ready')).toMatchObject({ status: 'False', reason: 'Forbidden' })
+    await stage.apply(role('copies', rules))
+    await stage.pass(2)
+    expect(await names(secrets)).toEqual(['a-copy'])
+    expect(await conditionOf('Ready')).toMatchObject({ status: 'True', reason: 'Serving' })
+  })
+
+  test('reads a related object that its spec names with the right to that object alone', async () => {
+    await startStage({ server: { authorization: 'RBAC' } })
+    await stage.stopControllers()
+    await stage.apply(policies, role('map', map.rules), binding('map'))
+    await stage.pass(1)
+    const relatedResources = [{ apiVersion: 'v1', resource: 'serviceaccounts', names: ['source'] }]
+    const copies = controller({}, { map: { webhook: { url: `${hook.url}/map` }, relatedResources } })
+    const granted = clusterRoleFor(copies as unknown as MapController)
+    expect(
+      (granted.rules as { resources: string[] }[]).filter(({ resources }) => resources[0] === 'serviceaccounts'),
+    ).toEqual([
+      { apiGroups: [''], resources: ['serviceaccounts'], resourceNames: ['source'], verbs: ['get', 'list', 'watch'] },
+    ])
+    const account = (name: string): KubeObject => ({
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: { name, namespace: 'default' },
+    })
+    await stage.apply(granted, binding(granted.metadata.name ?? ''), account('source'), account('other'))
+    await stage.startControllers({ controllerClient })
+    await stage.apply(copies, policy(), input('a'))
+    await stage.pass(3)
+    expect(
+      hook.calls.map(({ body }) => Object.keys((body['related'] as Record<string, object>)['ServiceAccount.v1'] ?? {})),
+    ).toEqual([['source']])
   })
 })

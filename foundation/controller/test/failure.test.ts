@@ -30,7 +30,7 @@ const terminating = forbidden(pods, 'a', 'unable to create new content in namesp
 const unknown = new KindUnavailable(kind('v1', 'Pod'), 'Forbidden', undefined)
 
 const rows: readonly (readonly [string, unknown, FailureType, typeof localRetry])[] = [
-  ['a 403 of the authorizer', denied, 'AccessDenied', localRetry],
+  ['a 403 of the authorizer', denied, 'AccessDenied', remoteRetry],
   ['a 403 of a quota', forbidden(pods, 'a', 'exceeded quota: q'), 'Refused', localRetry],
   [
     'a 403 of a webhook',

@@ -66,6 +66,8 @@ export class MapControllers {
   readonly #outputMetrics: OutputMetrics
   readonly #http: HookClient
   readonly #running = new Map<string, Running>()
+  /** Runs that are being stopped; the next one of the same name starts afterwards. */
+  readonly #stopping = new Map<string, Promise<void>>()
   readonly #controller: Controller<MapControllerObject>
   /** Number of lookups of unknown kinds, with the resourceVersions of the definitions. */
   readonly #lookups = new Map<string, { readonly versions: string; readonly count: number }>()
@@ -80,14 +82,14 @@ export class MapControllers {
       isInCluster() && options.resolve.size === 0
         ? undefined
         : serviceResolver({ client, clock, resolve: options.resolve })
-    this.#http = new HookClient({ clock, endpoints, resolve, userAgent: 'fairlead-map' })
+    this.#http = new HookClient({ clock, endpoints, resolve, userAgent: 'fairlead-map', suspendsCalls: true })
     this.#controller = manager
       .controller('map')
       .for(mapControllerKind, { when: anyOf(generationChanged, shardsReported) })
       .withOptions({ keepReady: false, everywhere: true })
       .onDeleted(({ key }) => {
         this.#lookups.delete(key.name)
-        return this.#stop(key.name)
+        this.#stop(key.name)
       })
       .reconcile((context) => this.#reconcile(context))
   }
@@ -111,20 +113,23 @@ export class MapControllers {
 
   /** Stops all runs. */
   async stop(): Promise<void> {
-    await Promise.all([...this.#running.keys()].map((name) => this.#stop(name)))
+    for (const name of [...this.#running.keys()]) this.#stop(name)
+    await Promise.all(this.#stopping.values())
     await this.#http[Symbol.asyncDispose]()
   }
 
   async #reconcile(context: ReconcileContext<MapControllerObject>): Promise<Result> {
     const { client, object, status } = context
     const name = object.metadata.name ?? ''
-    if (isTerminating(object)) return this.#stop(name)
     const running = this.#running.get(name)
     const isCurrent =
       running !== undefined &&
       running.uid === object.metadata.uid &&
       running.generation === (object.metadata.generation ?? 0)
-    const refusal = isCurrent ? undefined : await this.#restart(context)
+    if (!isCurrent || isTerminating(object)) this.#stop(name)
+    // The end of the stop enqueues the controller again.
+    if (this.#stopping.has(name) || isTerminating(object)) return undefined
+    const refusal = isCurrent ? undefined : await this.#start(context)
     const run = this.#running.get(name)?.run
     const { shards } = this.#manager
     if (refusal !== undefined || run === undefined) {
@@ -151,6 +156,7 @@ export class MapControllers {
       ],
       parents: state.parents,
       groups: state.groups,
+      driftedOutputs: state.drifted,
       failingGroups: others.reduce((sum, { failingGroups }) => sum + failingGroups, state.failing.length),
     })
     return undefined
@@ -172,10 +178,9 @@ export class MapControllers {
     return after(backoffDelay(count, { ...lookupBackoff, random: this.#manager.random }))
   }
 
-  /** Starts the run of a spec in place of the one before. Returns the condition to report when it cannot. */
-  async #restart({ object, events, client }: ReconcileContext<MapControllerObject>): Promise<Condition | undefined> {
+  /** Starts the run of a spec. Returns the condition to report when it cannot. */
+  async #start({ object, events, client }: ReconcileContext<MapControllerObject>): Promise<Condition | undefined> {
     const name = object.metadata.name ?? ''
-    await this.#stop(name)
     const accepted = await this.#accept(object, client)
     if ('refusal' in accepted) {
       if (this.#manager.owns()) events.warning('CreateError', accepted.refusal.message, { action: 'Start' })
@@ -186,6 +191,7 @@ export class MapControllers {
     const run = new MapRun({
       manager: this.#manager,
       controller: object,
+      current: () => this.#current(object),
       kinds,
       hooks,
       metrics: this.#outputMetrics,
@@ -226,11 +232,27 @@ export class MapControllers {
     }
   }
 
-  async #stop(name: string): Promise<void> {
+  /** Returns a MapController as it is now, as long as its spec is the one that was started. */
+  #current(started: MapControllerObject): MapController {
+    const { name = '', uid, generation } = started.metadata
+    const known = this.#manager.informers.peek(mapControllerKind)?.lastKnown.get(name)
+    const isSame = known?.metadata.uid === uid && known?.metadata.generation === generation
+    return known !== undefined && isSame ? known : started
+  }
+
+  /** Stops a run in the background: other MapControllers do not wait for it. */
+  #stop(name: string): void {
     const running = this.#running.get(name)
     if (running === undefined) return
     this.#running.delete(name)
-    const { run, started } = running
+    const stopping = this.#finish(name, running).finally(() => {
+      this.#stopping.delete(name)
+      this.#controller.loop.add(name)
+    })
+    this.#stopping.set(name, stopping)
+  }
+
+  async #finish(name: string, { run, started }: Running): Promise<void> {
     const kind = run.controller.spec.parentResource.resource
     this.#emit(run.controller, 'Stopping', `Stopping to map ${kind}`, 'Stop')
     await run.stop()

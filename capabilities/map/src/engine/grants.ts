@@ -22,7 +22,12 @@ export function rulesFor(spec: MapControllerSpec): PolicyRule[] {
   grant(spec.parentResource, ['update'], '/finalizers')
   for (const input of spec.inputResources) grant(input, read)
   for (const output of spec.outputResources) grant(output, [...read, 'create', 'patch', 'delete'])
-  for (const rule of related) grant(rule, read)
+  for (const rule of related) {
+    const { group } = parseApiVersion(rule.apiVersion)
+    if (rule.names === undefined) grant(rule, read)
+    // A list or watch of one name is a request for the object of that name.
+    else for (const name of rule.names) grants.add(group, rule.resource, read, name)
+  }
   const byNamespace = [...spec.inputResources, ...related].some(
     ({ namespaceSelector }) => namespaceSelector !== undefined,
   )

@@ -15,9 +15,13 @@ export interface InputKind extends ResolvedResource {
   readonly spec: InputResource
 }
 
-/** An output kind and its update method. */
+/** The changes of an output that call no hook; none are ignored when left out. */
+export type IgnoredChanges = Pick<OutputResource, 'ignoreStatusChanges' | 'fieldPaths'>
+
+/** An output kind, its update method, and the changes that matter. */
 export interface OutputKind extends ResolvedResource {
   readonly method: UpdateMethod
+  readonly changes?: IgnoredChanges
 }
 
 /** A related kind and the rule that selects its objects. */
@@ -27,7 +31,7 @@ export interface RelatedKind extends ResolvedResource {
 
 /** Returns an output kind with the update method of its spec; OnDelete when it has none (Q11). */
 export function outputKind(resource: ResolvedResource, spec: OutputResource): OutputKind {
-  return { ...resource, method: spec.updateStrategy?.method ?? 'OnDelete' }
+  return { ...resource, method: spec.updateStrategy?.method ?? 'OnDelete', changes: spec }
 }
 
 /** Returns the outer key of object maps in hook requests: `ConfigMap.v1`, `Deployment.apps/v1` (Q10). */

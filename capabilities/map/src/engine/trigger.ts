@@ -4,7 +4,8 @@ import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { asJson, jsonEqual } from '@fairlead/kube'
 import type { InputResource, MapController } from '../api.ts'
 import { digest } from './digest.ts'
-import { seenAnnotation } from './tag.ts'
+import type { IgnoredChanges } from './resource.ts'
+import { seenAnnotation, tagOf } from './tag.ts'
 
 /**
  * Returns whether a change of a parent enqueues its groups: generation, labels or annotations differ. A status change
@@ -23,6 +24,28 @@ export function inputChangeMatters(old: KubeObject, input: KubeObject, resource:
   if (resource.fieldPaths !== undefined)
     return resource.fieldPaths.some((path) => !sameValue(fieldOf(old, path), fieldOf(input, path)))
   return resource.ignoreStatusChanges !== true || !sameContent(old, input)
+}
+
+/**
+ * Returns whether a change of an output enqueues its group. Its owners, its tag and its deletion always count: they
+ * decide whether it is an output at all.
+ */
+export function outputChangeMatters(
+  old: KubeObject,
+  output: KubeObject,
+  { fieldPaths, ignoreStatusChanges }: IgnoredChanges = {},
+): boolean {
+  if (fieldPaths === undefined && ignoreStatusChanges !== true) return true
+  const [before, after] = [old.metadata, output.metadata]
+  if (
+    before.uid !== after.uid ||
+    before.deletionTimestamp !== after.deletionTimestamp ||
+    !sameValue(before.ownerReferences ?? [], after.ownerReferences ?? []) ||
+    !sameValue(tagOf(old), tagOf(output))
+  )
+    return true
+  if (fieldPaths !== undefined) return fieldPaths.some((path) => !sameValue(fieldOf(old, path), fieldOf(output, path)))
+  return !sameContent(old, output)
 }
 
 /**

@@ -67,6 +67,12 @@ export const crds: readonly KubeObject[] = [
               "jsonPath": ".status.failingGroups"
             },
             {
+              "name": "Drifted",
+              "type": "integer",
+              "description": "Outputs that differ from what the hook wants and are left as they are.",
+              "jsonPath": ".status.driftedOutputs"
+            },
+            {
               "name": "Age",
               "type": "date",
               "jsonPath": ".metadata.creationTimestamp"
@@ -127,7 +133,7 @@ export const crds: readonly KubeObject[] = [
                           "description": "Group and version, such as apps/v1; v1 for the core group.",
                           "minLength": 1,
                           "maxLength": 316,
-                          "pattern": "^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[0-9]+((alpha|beta)[0-9]+)?$"
+                          "pattern": "^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[a-z]([-a-z0-9]*[a-z0-9])?$"
                         },
                         "resource": {
                           "type": "string",
@@ -234,7 +240,7 @@ export const crds: readonly KubeObject[] = [
                             "description": "Group and version, such as apps/v1; v1 for the core group.",
                             "minLength": 1,
                             "maxLength": 316,
-                            "pattern": "^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[0-9]+((alpha|beta)[0-9]+)?$"
+                            "pattern": "^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[a-z]([-a-z0-9]*[a-z0-9])?$"
                           },
                           "resource": {
                             "type": "string",
@@ -418,7 +424,7 @@ export const crds: readonly KubeObject[] = [
                             "description": "Group and version, such as apps/v1; v1 for the core group.",
                             "minLength": 1,
                             "maxLength": 316,
-                            "pattern": "^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[0-9]+((alpha|beta)[0-9]+)?$"
+                            "pattern": "^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[a-z]([-a-z0-9]*[a-z0-9])?$"
                           },
                           "resource": {
                             "type": "string",
@@ -441,6 +447,23 @@ export const crds: readonly KubeObject[] = [
                                 ],
                                 "default": "OnDelete"
                               }
+                            }
+                          },
+                          "ignoreStatusChanges": {
+                            "type": "boolean",
+                            "description": "A change of an output calls the hook only when generation, labels, annotations, owners or deletionTimestamp of the output changed. For kinds without a generation every change outside status counts."
+                          },
+                          "fieldPaths": {
+                            "type": "array",
+                            "description": "A change of an output calls the hook only when one of these fields changed, such as status.phase. Owners, deletion and the labels and annotations of the controller always count.",
+                            "minItems": 1,
+                            "maxItems": 64,
+                            "x-kubernetes-list-type": "set",
+                            "items": {
+                              "type": "string",
+                              "description": "Names of fields joined by dots; a list can be named as a whole, but not the fields of its items.",
+                              "maxLength": 256,
+                              "pattern": "^[A-Za-z_$][A-Za-z0-9_$-]*(\\.[A-Za-z_$][A-Za-z0-9_$-]*)*$"
                             }
                           }
                         }
@@ -523,7 +546,7 @@ export const crds: readonly KubeObject[] = [
                                     "description": "Group and version, such as apps/v1; v1 for the core group.",
                                     "minLength": 1,
                                     "maxLength": 316,
-                                    "pattern": "^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[0-9]+((alpha|beta)[0-9]+)?$"
+                                    "pattern": "^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[a-z]([-a-z0-9]*[a-z0-9])?$"
                                   },
                                   "resource": {
                                     "type": "string",
@@ -1630,6 +1653,11 @@ export const crds: readonly KubeObject[] = [
                       "format": "int64",
                       "description": "Groups whose last call or write failed."
                     },
+                    "driftedOutputs": {
+                      "type": "integer",
+                      "format": "int64",
+                      "description": "Outputs that differ from what the hook wants and are left as they are, because their updateStrategy is OnDelete."
+                    },
                     "shards": {
                       "type": "array",
                       "description": "Where several replicas share the work: the failures in the shards that the replica that writes the rest of this status does not own. Shards without failures are left out.",
@@ -1841,6 +1869,10 @@ export interface MapControllerSpecOutputResource {
   readonly resource: string
   /** The update of an output that differs from what the hook wants. */
   readonly updateStrategy?: MapControllerSpecOutputResourceUpdateStrategy
+  /** A change of an output calls the hook only when generation, labels, annotations, owners or deletionTimestamp of the output changed. For kinds without a generation every change outside status counts. */
+  readonly ignoreStatusChanges?: boolean
+  /** A change of an output calls the hook only when one of these fields changed, such as status.phase. Owners, deletion and the labels and annotations of the controller always count. */
+  readonly fieldPaths?: readonly string[]
 }
 
 /** One requirement on one label. */
@@ -2337,6 +2369,8 @@ export interface MapControllerStatus {
   readonly groups?: number
   /** Groups whose last call or write failed. */
   readonly failingGroups?: number
+  /** Outputs that differ from what the hook wants and are left as they are, because their updateStrategy is OnDelete. */
+  readonly driftedOutputs?: number
   /** Where several replicas share the work: the failures in the shards that the replica that writes the rest of this status does not own. Shards without failures are left out. */
   readonly shards?: readonly MapControllerStatusShard[]
   /** Accepted says whether the spec is valid and its kinds are served, Ready whether every group is served. */

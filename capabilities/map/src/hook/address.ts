@@ -47,13 +47,15 @@ const maxAge = 10_000
  * of another form are left to DNS. Throws when a name has the form of a Service and neither resolves it.
  */
 export function serviceResolver(options: ResolverOptions): HookResolver {
+  // Each lookup returns the next endpoint, so that one that is dead is not called for long.
+  let turns = 0
   const cache = new Map<string, { readonly until: number; readonly address: Address | undefined }>()
   return async (host, port) => {
     const id = `${host}:${port}`
     const now = options.clock.now()
     const cached = cache.get(id)
     if (cached !== undefined && cached.until > now) return cached.address
-    const address = await resolve(options, host, port)
+    const address = await resolve(options, host, port, turns++)
     cache.set(id, { until: now + maxAge, address })
     return address
   }
@@ -63,10 +65,11 @@ async function resolve(
   { client, resolve: table }: ResolverOptions,
   host: string,
   port: number,
+  turn: number,
 ): Promise<Address | undefined> {
   const service = serviceName(host)
   if (service === undefined) return tableAddress(table, host)
-  const found = await throughService(client, service, port)
+  const found = await throughService(client, service, port, turn)
   const address = found ?? tableAddress(table, host, `${service.name}.${service.namespace}`)
   if (address !== undefined) return address
   throw new Error(
@@ -85,6 +88,7 @@ async function throughService(
   client: Client,
   { name, namespace }: { name: string; namespace: string },
   port: number,
+  turn: number,
 ): Promise<Address | undefined> {
   try {
     const service = await client.find(services, { namespace, name })
@@ -96,12 +100,15 @@ async function throughService(
       namespace,
       labelSelector: `kubernetes.io/service-name=${name}`,
     })
+    const found: Address[] = []
     for (const slice of items) {
       const target = slice.ports?.find((one) => (one.name ?? '') === portName)?.port
-      const ready = slice.endpoints?.find((endpoint) => endpoint.conditions?.ready !== false)?.addresses?.[0]
-      if (target !== undefined && ready !== undefined) return { host: ready, port: target }
+      const ready = slice.endpoints?.filter((endpoint) => endpoint.conditions?.ready !== false) ?? []
+      if (target === undefined) continue
+      for (const host of ready.flatMap(({ addresses = [] }) => addresses.slice(0, 1)))
+        found.push({ host, port: target })
     }
-    return undefined
+    return found[turn % found.length]
   } catch (error) {
     // Without the right to read Services the table still applies.
     if (isForbidden(error)) return undefined

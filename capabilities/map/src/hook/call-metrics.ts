@@ -46,13 +46,17 @@ export class CallMetrics {
     })
   }
 
-  /** Counts a call that begins. Call the result with its HTTP code (0 without one) and its duration in seconds. */
-  begin(controllerName: string, hook: HookName, url: string): (code: number, seconds: number) => void {
+  /**
+   * Counts a call that begins. Call the result with its HTTP code (0 without one, undefined when no call was made) and
+   * its duration in seconds.
+   */
+  begin(controllerName: string, hook: HookName, url: string): (code: number | undefined, seconds: number) => void {
     const labels = { url, controller_name: controllerName, controller_type: 'MapController' }
     const { total, seconds, inFlight } = this.#calls[hook]
     inFlight.inc(labels)
     return (code, duration) => {
       inFlight.dec(labels)
+      if (code === undefined) return
       total.inc({ ...labels, code: String(code) })
       seconds.observe(labels, duration)
     }

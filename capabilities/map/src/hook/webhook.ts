@@ -12,6 +12,7 @@ import { hookRequest } from '../engine/request.ts'
 import type { ResponseBody } from '../engine/response.ts'
 import type { CallMetrics } from './call-metrics.ts'
 import { WebhookCredentials } from './credentials.ts'
+import { EtagCache } from './etag-cache.ts'
 
 /** Options of a {@link WebhookHook}. */
 export interface WebhookOptions {
@@ -27,11 +28,8 @@ export interface WebhookOptions {
   readonly metrics: CallMetrics
 }
 
-interface CachedResponse {
-  readonly etag: string
-  readonly body: ResponseBody
-  readonly until: number
-}
+/** Bytes of the responses with ETags that one hook caches. */
+const maxCachedBytes = 32 * 1024 * 1024
 
 /** Returns the address of a webhook. Throws TypeError for an invalid one, which the schema refuses. */
 export function webhookUrl({ url, service, path }: Webhook): URL {
@@ -47,8 +45,7 @@ export class WebhookHook implements Hook {
   readonly #url: URL
   readonly #timeout: number
   readonly #credentials: WebhookCredentials
-  readonly #cache = new Map<string, CachedResponse>()
-  #nextCleanup = 0
+  readonly #cache: EtagCache | undefined
 
   constructor(options: WebhookOptions) {
     const { webhook, version, endpointConfigs, client, clock } = options
@@ -56,12 +53,21 @@ export class WebhookHook implements Hook {
     this.#url = webhookUrl(webhook)
     this.#timeout = parseGoDuration(webhook.timeout ?? '10s')
     this.strict = (webhook.responseUnMarshallMode ?? (version === 'v2' ? 'strict' : 'loose')) === 'strict'
+    const { enabled = false, cacheTimeoutSeconds = 300, cacheCleanupSeconds = 900 } = webhook.etag ?? {}
+    this.#cache = enabled
+      ? new EtagCache({
+          clock,
+          maxAge: cacheTimeoutSeconds * 1000,
+          cleanupInterval: cacheCleanupSeconds * 1000,
+          maxBytes: maxCachedBytes,
+        })
+      : undefined
     this.#credentials = new WebhookCredentials(client, clock, webhook, this.#url, endpointConfigs)
   }
 
   async call({ facts, group, signal }: HookCall): Promise<ResponseBody> {
-    const { http, webhook, version, trim, name, controllerName, metrics, clock } = this.#options
-    const cached = webhook.etag?.enabled === true ? this.#cached(group) : undefined
+    const { http, version, trim, name, controllerName, metrics, clock } = this.#options
+    const cached = this.#cache?.get(group)
     const endpoint = { url: this.#url.href, timeout: this.#timeout, ...(await this.#credentials.get()) }
     const ended = metrics.begin(controllerName, name, this.#url.origin + this.#url.pathname)
     const started = clock.monotonic()
@@ -76,12 +82,13 @@ export class WebhookHook implements Hook {
       ended(response.status, duration())
       if (response.status !== 200 && cached !== undefined) return cached.body
       const body = this.#parse(response.text)
-      if (webhook.etag?.enabled === true && response.headers.etag !== undefined)
-        this.#store(group, response.headers.etag, body)
+      const { etag } = response.headers
+      if (etag !== undefined) this.#cache?.set(group, { etag, body }, response.bytesReceived)
       return body
     } catch (error) {
-      ended(error instanceof HookError ? (error.status ?? 0) : 0, duration())
-      if (error instanceof RemoteError) metrics.failed(controllerName, name, error.code)
+      const isSuspended = error instanceof HookError && error.code === 'HookSuspended'
+      ended(isSuspended ? undefined : error instanceof HookError ? (error.status ?? 0) : 0, duration())
+      if (error instanceof RemoteError && !isSuspended) metrics.failed(controllerName, name, error.code)
       throw asHookFailure(error)
     }
   }
@@ -101,21 +108,6 @@ export class WebhookHook implements Hook {
         )
       throw error
     }
-  }
-
-  #cached(group: string): CachedResponse | undefined {
-    const now = this.#options.clock.now()
-    if (now >= this.#nextCleanup) {
-      this.#nextCleanup = now + (this.#options.webhook.etag?.cacheCleanupSeconds ?? 900) * 1000
-      for (const [key, { until }] of this.#cache) if (until <= now) this.#cache.delete(key)
-    }
-    const found = this.#cache.get(group)
-    return found !== undefined && found.until > now ? found : undefined
-  }
-
-  #store(group: string, etag: string, body: ResponseBody): void {
-    const until = this.#options.clock.now() + (this.#options.webhook.etag?.cacheTimeoutSeconds ?? 300) * 1000
-    this.#cache.set(group, { etag, body, until })
   }
 }
 

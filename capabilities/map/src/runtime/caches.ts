@@ -8,6 +8,7 @@ import type { ControllerKinds } from '../engine/kinds.ts'
 import type { ResolvedResource } from '../engine/resource.ts'
 import { groupResource } from '../engine/resource.ts'
 import { mapKeyLabel } from '../engine/tag.ts'
+import { RelatedCache } from './related-cache.ts'
 
 /** A kind that cannot be read, with its error. */
 export interface KindProblem {
@@ -53,7 +54,7 @@ export class Caches implements Disposable {
   readonly parents: Informer
   readonly inputs: readonly Informer[]
   readonly outputs: readonly Informer[]
-  readonly related: readonly Informer[]
+  readonly related: readonly RelatedCache[]
   readonly namespaces: Informer | undefined
   readonly #caches: readonly Cache[]
   readonly #inputCaches: readonly Cache[]
@@ -70,15 +71,16 @@ export class Caches implements Disposable {
     const parents = use(kinds.parent, { labelSelector: spec.parentResource.labelSelector })
     this.#outputCaches = kinds.outputs.map((kind) => use(kind, { labelSelector: mapKeyLabel }))
     this.#inputCaches = kinds.inputs.map((kind) => use(kind, { labelSelector: kind.spec.labelSelector }))
-    this.#relatedCaches = kinds.related.map((kind) =>
-      use(kind, { labelSelector: kind.spec.labelSelector, namespace: kind.spec.namespace }),
+    this.related = kinds.related.map((rule) => new RelatedCache(pool, rule))
+    this.#uses.push(...this.related)
+    this.#relatedCaches = this.related.flatMap(({ rule, informers }) =>
+      informers.map((informer) => ({ resource: rule, informer })),
     )
     const byNamespace = [...kinds.inputs, ...kinds.related].some(({ spec: of }) => of.namespaceSelector !== undefined)
     const ofNamespaces = byNamespace ? use(namespaces) : undefined
     this.parents = parents.informer
     this.inputs = this.#inputCaches.map(({ informer }) => informer)
     this.outputs = this.#outputCaches.map(({ informer }) => informer)
-    this.related = this.#relatedCaches.map(({ informer }) => informer)
     this.namespaces = ofNamespaces?.informer
     this.#caches = [
       parents,
@@ -115,6 +117,11 @@ export class Caches implements Disposable {
     )
   }
 
+  /** Retries the kinds that could not be listed for a missing right. */
+  retryForbidden(): void {
+    for (const { informer } of this.#caches) if (informer.state === 'Forbidden') informer.wake()
+  }
+
   /** Returns an output as the cache has it. */
   output({ apiVersion, kind, metadata }: KubeObject): KubeObject | undefined {
     const cache = this.#outputCaches.find(
@@ -143,8 +150,13 @@ export class Caches implements Disposable {
       subscribe(informer, (change) => listener.onOutput(kind, change))
     for (const [kind, informer] of this.inputs.entries())
       subscribe(informer, (change) => listener.onInput(kind, change))
-    for (const [rule, informer] of this.related.entries())
-      subscribe(informer, (change) => listener.onRelated(rule, change))
+    for (const [rule, cache] of this.related.entries())
+      this.#uses.push(
+        cache.subscribe(
+          (change) => listener.onRelated(rule, change),
+          () => listener.onKnownChanged(),
+        ),
+      )
     if (this.namespaces !== undefined) subscribe(this.namespaces, (change) => listener.onNamespace(change))
     subscribe(this.parents, (change) => listener.onParent(change))
   }
@@ -161,7 +173,7 @@ export function problemMessage({ resource, state, error }: KindProblem): string 
     case 'Syncing':
       return `${groupResource(resource)} is still being listed${cause}`
     case 'Forbidden':
-      return `cannot list and watch ${groupResource(resource)}${cause}`
+      return error instanceof Error ? error.message : `cannot list and watch ${groupResource(resource)}`
     case 'Absent':
       return `the server serves no ${groupResource(resource)} in ${resource.apiVersion}`
   }

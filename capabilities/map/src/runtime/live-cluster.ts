@@ -64,9 +64,8 @@ export class LiveCluster implements Cluster {
   related(parent: KubeObject): readonly ObjectsOfKind[] {
     const caches = this.#caches
     const reader = {
-      get: (rule: number, key: ObjectKey) => caches.related[rule]?.lastKnown.get(key),
-      list: (rule: number, namespace: string | undefined) =>
-        caches.related[rule]?.lastKnown.list(namespace === undefined ? {} : { namespace }) ?? [],
+      get: (rule: number, key: ObjectKey) => caches.related[rule]?.get(key),
+      list: (rule: number, namespace: string | undefined) => caches.related[rule]?.list(namespace) ?? [],
       namespaceLabels: (name: string) => caches.namespaceLabels(name),
     }
     return relatedObjects(this.kinds.related, reader, parent)

@@ -2,7 +2,7 @@
 // (reconcile-group.ts) reads the index, calls a hook and writes outputs. Start with MapRun.start.
 import { chunkSize, isKindNotServed, yieldToEventLoop } from '@fairlead/client'
 import type { Manager, ObjectEvents, Relation, Result, WorkContext, WorkLoop } from '@fairlead/controller'
-import { after } from '@fairlead/controller'
+import { HookError, after, failureOf } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { isConflict, isForbidden, isNamespaceTerminating, isTerminating } from '@fairlead/kube'
 import type { MapController } from '../api.ts'
@@ -14,8 +14,10 @@ import { formatIdentity, identityOf } from '../engine/identity.ts'
 import type { ControllerKinds } from '../engine/kinds.ts'
 import { startDelay, untilResync } from '../engine/resync.ts'
 import { mapKeyLabel } from '../engine/tag.ts'
+import { outputChangeMatters } from '../engine/trigger.ts'
 import type { KindProblem } from './caches.ts'
 import { Caches, clientKind } from './caches.ts'
+import { GrantWatch } from './grant-watch.ts'
 import { GroupIndex, isNewVersion } from './group-index.ts'
 import type { FailingGroup, GroupRef } from './group-state.ts'
 import { GroupState, groupId } from './group-state.ts'
@@ -35,6 +37,8 @@ export interface RunState {
   readonly groups: number
   /** The failing groups that this replica owns. */
   readonly failing: readonly FailingGroup[]
+  /** Outputs that differ from what the hook wants and are left as they are. */
+  readonly drifted: number
   readonly problems: readonly KindProblem[]
   /** Parents whose selector is invalid, with the message. */
   readonly invalidParents: readonly string[]
@@ -46,6 +50,8 @@ export interface RunState {
 export interface MapRunOptions {
   readonly manager: Manager
   readonly controller: MapController
+  /** Returns the MapController as it is now: hooks are sent its current metadata and status. */
+  readonly current: () => MapController
   readonly kinds: ControllerKinds
   readonly hooks: Hooks
   readonly metrics: OutputMetrics
@@ -57,6 +63,8 @@ export interface MapRunOptions {
 
 /** Calls in flight at a time, for each MapController (Q40). */
 const concurrentCalls = 32
+/** Calls in flight at a time for one parent: a parent whose hook is slow leaves the rest to the others. */
+const callsPerParent = 24
 
 /** Runs one MapController in one generation of its spec. */
 export class MapRun implements AsyncDisposable {
@@ -69,6 +77,9 @@ export class MapRun implements AsyncDisposable {
   readonly #groups: GroupState
   readonly #status: ParentStatus
   readonly #names: NameWatch
+  readonly #grants: GrantWatch
+  /** Aborts the calls in flight when the run stops: nothing would use their responses. */
+  readonly #calls = new AbortController()
   #started = false
   #stopped = false
 
@@ -85,6 +96,7 @@ export class MapRun implements AsyncDisposable {
       namespaceOf: (group) => this.#index.namespaceOf(group),
       shardGained: (shard) => void this.#shardGained(shard),
       concurrency: concurrentCalls,
+      maxPerGroup: callsPerParent,
       manager: fieldManager(this.name),
       run: (group, context) => this.#run(group, context),
       failed: (group, error) => this.#failed(group, error),
@@ -95,6 +107,7 @@ export class MapRun implements AsyncDisposable {
     })
     this.#groups = new GroupState(manager.clock, (output) => this.#caches.output(output))
     this.#names = new NameWatch(manager.informers, (group) => this.loop.add(group))
+    this.#grants = new GrantWatch(manager.informers, manager.clock, () => this.#onGranted())
     this.#index = new GroupIndex(controller, kinds, this.#caches, manager.clock, {
       onEnqueue: (group) => this.loop.add(group),
       onOutputObserved: (group) => this.#groups.observed(group),
@@ -124,7 +137,10 @@ export class MapRun implements AsyncDisposable {
     for (const kind of this.#options.kinds.outputs) {
       this.loop.watch(clientKind(kind), (object) => this.#index.groupOf(object), {
         labelSelector: mapKeyLabel,
-        when: (change) => this.#index.isFull && isNewVersion(change),
+        when: (change) =>
+          this.#index.isFull &&
+          isNewVersion(change) &&
+          (change.type !== 'changed' || outputChangeMatters(change.previous, change.object, kind.changes)),
       })
     }
     const { manager } = this.#options
@@ -139,6 +155,7 @@ export class MapRun implements AsyncDisposable {
 
   /** The state of the run. */
   state(): RunState {
+    if (!this.#isRightMissing()) this.#grants.release()
     const invalidParents: string[] = []
     let groups = 0
     const { selection, outputs } = this.#index
@@ -150,6 +167,7 @@ export class MapRun implements AsyncDisposable {
       parents: selection.parents.size,
       groups,
       failing: this.#groups.failing.filter((group) => this.#options.manager.owns(this.#index.namespaceOf(group))),
+      drifted: this.#options.metrics.drifted(this.name),
       problems: this.#caches.problems(),
       invalidParents,
       statusProblem: this.#status.problem,
@@ -177,10 +195,12 @@ export class MapRun implements AsyncDisposable {
     return this.#groups.firstRound
   }
 
-  /** Stops calling hooks; calls under way end or are aborted after `grace` milliseconds. Outputs stay. */
+  /** Stops calling hooks and aborts calls in flight; writes are aborted after `grace` milliseconds. Outputs stay. */
   async stop(grace?: number): Promise<void> {
     if (this.#stopped) return
     this.#stopped = true
+    this.#calls.abort(new DOMException('The MapController was stopped', 'AbortError'))
+    this.#grants[Symbol.dispose]()
     this.#caches[Symbol.dispose]()
     this.#index[Symbol.dispose]()
     await this.loop.stop(grace)
@@ -218,8 +238,7 @@ export class MapRun implements AsyncDisposable {
     if (wait > 0) return after(wait)
     const parent = this.#index.selection.parents.get(group.parent)
     if (parent === undefined) return this.#forget(group)
-    const { controller } = this
-    const { hooks, kinds } = this.#options
+    const { hooks, kinds, current } = this.#options
     const writer = new GroupWriter({
       client: context.client.with({ manager: outputManager(this.name, parent.object) }),
       controllerName: this.name,
@@ -228,24 +247,42 @@ export class MapRun implements AsyncDisposable {
       onWrite: (write) => this.#onWrite(group, write),
     })
     const cluster = new LiveCluster({
-      controller,
+      controller: current(),
       kinds,
       caches: this.#caches,
       outputs: this.#index.outputs,
     })
+    const call = { clock: context.clock, signal: AbortSignal.any([context.signal, this.#calls.signal]) }
     try {
-      const decision = await reconcileGroup(cluster, writer, hooks, { parent, mapKey: group.mapKey }, context)
+      const decision = await reconcileGroup(cluster, writer, hooks, { parent, mapKey: group.mapKey }, call)
       this.#onDecision(group, parent.object, decision)
       if (decision.isOver) return this.#forget(group)
       return this.#next(group, decision.resyncAfterSeconds, context.clock.now())
     } catch (error) {
-      if (!(error instanceof HookBusyError)) throw error
-      const { message, retryAfter } = error
-      const retryAt = context.clock.now() + retryAfter
-      this.#groups.fail({ ...group, input: this.#index.inputName(group), message, retry: 'after', retryAt, error })
-      this.#options.onStateChange()
-      return after(retryAfter)
+      if (this.#stopped && this.#calls.signal.reason === error) return undefined
+      if (error instanceof HookBusyError) {
+        const retryAt = context.clock.now() + error.retryAfter
+        return this.#waitForHook(group, error, { retryAfter: error.retryAfter, retry: 'after', retryAt })
+      }
+      if (error instanceof HookError && error.code === 'HookSuspended') {
+        const { endpoint = '', retryAfter = 0 } = error
+        const waiter = `${this.loop.name}|${groupId(group)}`
+        this.#options.manager.endpoints.waitFor(endpoint, waiter, () => this.loop.queue.hurry(group))
+        return this.#waitForHook(group, error, { retryAfter, retry: 'backoff', retryAt: undefined })
+      }
+      throw error
     }
+  }
+
+  /** Retries a group later whose hook cannot be called now; needs neither event nor log line. */
+  #waitForHook(
+    group: GroupRef,
+    error: Error,
+    { retryAfter, ...retry }: Pick<FailingGroup, 'retry' | 'retryAt'> & { readonly retryAfter: number },
+  ): Result {
+    this.#groups.fail({ ...group, input: this.#index.inputName(group), message: error.message, error, ...retry })
+    this.#options.onStateChange()
+    return after(retryAfter)
   }
 
   #onWrite(group: GroupRef, write: OutputWrite): void {
@@ -262,8 +299,8 @@ export class MapRun implements AsyncDisposable {
       this.#eventsOf(parent).warning(warning.reason, warning.message, { action: 'Sync', related: warning.related })
     this.#groups.setHeld(group, isHeld)
     this.#names.release(groupId(group))
-    this.#options.metrics.drift(this.name, groupId(group), drift)
-    if (this.#groups.succeed(group)) this.#options.onStateChange()
+    const hasDrifted = this.#options.metrics.drift(this.name, groupId(group), drift)
+    if (this.#groups.succeed(group) || hasDrifted) this.#options.onStateChange()
   }
 
   #next(group: GroupRef, resyncAfterSeconds: number | undefined, now: number): Result {
@@ -275,6 +312,7 @@ export class MapRun implements AsyncDisposable {
 
   #failed(group: GroupRef, error: unknown): void {
     const parent = this.#index.selection.parents.get(group.parent)
+    if (isMissingRight(error)) this.#grants.watch()
     // A cache that lags and a lost race need no report: the next reconcile resolves them.
     if (parent === undefined || isConflict(error) || (error instanceof WriteError && error.code === 'CacheBehind'))
       return
@@ -303,12 +341,31 @@ export class MapRun implements AsyncDisposable {
   }
 
   #onKnownChanged(): void {
+    if (this.#isRightMissing()) this.#grants.watch()
     this.#options.onStateChange()
     if (!this.#index.isFull || !this.#caches.outputsKnown) return
     for (const uid of this.#index.selection.parents.keys()) this.#status.markDirty(uid)
     for (const group of this.#groups.releaseHeld()) this.loop.add(group)
     for (const group of this.#groups.failing)
       if (isKindUnavailable(group)) this.loop.add({ parent: group.parent, mapKey: group.mapKey })
+  }
+
+  #isRightMissing(): boolean {
+    return (
+      this.#caches.problems().some(({ state }) => state === 'Forbidden') ||
+      this.#groups.failing.some(({ error }) => isMissingRight(error))
+    )
+  }
+
+  /** Roles or bindings changed: retries what a missing right refused. */
+  #onGranted(): void {
+    this.#caches.retryForbidden()
+    for (const { error, parent, mapKey } of this.#groups.failing) {
+      if (!isMissingRight(error)) continue
+      const group = { parent, mapKey }
+      this.loop.queue.forget(group)
+      this.loop.add(group)
+    }
   }
 
   /** Groups of a shard that another replica had begin as after a start; their state is forgotten. */
@@ -363,4 +420,8 @@ export class MapRun implements AsyncDisposable {
 function isKindUnavailable({ error }: FailingGroup): boolean {
   const causes = [error, error instanceof Error ? error.cause : undefined]
   return causes.some((cause) => isKindNotServed(cause) || isForbidden(cause))
+}
+
+function isMissingRight(error: unknown): boolean {
+  return failureOf(error).type === 'AccessDenied'
 }

@@ -6,6 +6,7 @@ import { Counter, Gauge } from 'prom-client'
 export class OutputMetrics {
   readonly #writes: Counter
   readonly #drifted: Gauge
+  /** Numbers of outputs by controller and group; groups without drift are left out. */
   readonly #drift = new Map<string, Map<string, number>>()
 
   constructor(registry: Registry) {
@@ -29,15 +30,23 @@ export class OutputMetrics {
     this.#writes.inc({ controller_name: controllerName, op })
   }
 
-  /** Sets the number of outputs of a group that differ and are left as they are. */
-  drift(controllerName: string, group: string, outputs: number): void {
+  /** Returns the number of outputs of a controller that differ and are left as they are. */
+  drifted(controllerName: string): number {
+    let drifted = 0
+    for (const outputs of this.#drift.get(controllerName)?.values() ?? []) drifted += outputs
+    return drifted
+  }
+
+  /** Sets the number of outputs of a group that differ and are left as they are. Returns whether it changed. */
+  drift(controllerName: string, group: string, outputs: number): boolean {
     const groups = this.#drift.get(controllerName) ?? new Map<string, number>()
     const before = groups.get(group) ?? 0
-    if (before === outputs) return
+    if (before === outputs) return false
     if (outputs === 0) groups.delete(group)
     else groups.set(group, outputs)
     this.#drift.set(controllerName, groups)
     this.#drifted.inc({ controller_name: controllerName }, outputs - before)
+    return true
   }
 
   /** Removes the drift of a controller that was deleted. */

@@ -39,7 +39,10 @@ export type FailureType =
 
 /** The meaning, the retries and the report of every type of failure. */
 export const failures: Readonly<Record<FailureType, FailureRow>> = {
-  AccessDenied: row('403 of the authorizer: a right is missing until someone grants it', localRetry),
+  AccessDenied: row(
+    '403 of the authorizer: a right is missing until someone grants it, without a change of the object',
+    remoteRetry,
+  ),
   NamespaceTerminating: row('403 of a namespace that is being deleted: writes fail until it is', remoteRetry),
   Refused: row('403 of an admission plugin or a quota: the object, or the policy, has to change', localRetry),
   Unauthenticated: row('401: the credentials expired, and are renewed', remoteRetry),

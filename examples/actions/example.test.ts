@@ -103,7 +103,7 @@ describe('the actions example', () => {
       'cut by a map with policy replace',
     ])
     expect(results).toBe(
-      '\nurl klog: from stocktrader/stocktrader.actions.deployment-liberty.trader, instead of appsody/appsody.actions.deployment\nurl appsody-action: from appsody/appsody.actions.deployment\ncmd trace: from stocktrader/stocktrader.actions.deployment-liberty.trader'.trim(),
+      '\nurl klog: from stocktrader/stocktrader.actions.deployment-liberty.trader, instead of appsody/appsody.actions.deployment\nurl appsody-action: from appsody/appsody.actions.deployment\ncmd trace: from stocktrader/stocktrader.actions.deployment-liberty.trader\n  runs echo trace of ${resource.$.metadata.name} set to ${input.spec} at ${input.level} in busybox:1.36'.trim(),
     )
     expect(err).toContain('using the one in stocktrader')
     expect(code).toBe(0)
@@ -230,7 +230,7 @@ describe('the actions example', () => {
     expect(components.map(({ resource, actions: found }) => [resource.kind, ...found.map(({ name }) => name)])).toEqual(
       [
         ['Deployment', 'klog', 'appsody-action', 'trace'],
-        ['Service', 'detail', 'yaml', 'events'],
+        ['Service', 'detail', 'events'],
       ],
     )
     expect(unknown).toEqual([])

@@ -2,6 +2,7 @@
 import { CustomResourceDefinition } from '@fairlead/client'
 import type { Capability, CapabilityInstance, CapabilityOptions, Manager, PolicyRule } from '@fairlead/controller'
 import { AsyncDisposableStack } from '@fairlead/kube'
+import { runRecordValidator } from './admission/run-record.ts'
 import { apiGroup } from './api.ts'
 import { startActionMapController } from './controllers/action-map-controller.ts'
 import { startMappingController } from './controllers/mapping-controller.ts'
@@ -15,7 +16,10 @@ import { relationsOf } from './runtime/relations.ts'
 import { Rights } from './runtime/rights.ts'
 import { Sandbox } from './sandbox/sandbox.ts'
 
-/** Rules of the controllers: they read mappings and maps. Targets and Jobs are accessed with the rights of callers. */
+/**
+ * Rules of the controllers: they read mappings and maps. Targets are read and Jobs created with the rights of callers;
+ * creating Jobs for callers takes a role in the namespace of Jobs (delegationRoles).
+ */
 const rules: readonly PolicyRule[] = [
   {
     apiGroups: [apiGroup],
@@ -24,6 +28,7 @@ const rules: readonly PolicyRule[] = [
   },
   { apiGroups: [apiGroup], resources: ['kindactionmappings/status'], verbs: ['patch'] },
   { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'watch'] },
+  { apiGroups: [apiGroup], resources: ['actions'], verbs: ['record'] },
   // OwnerReferencesPermissionEnforcement requires it to set blockOwnerDeletion.
   { apiGroups: [''], resources: ['configmaps/finalizers'], verbs: ['update'] },
   { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], verbs: ['get', 'list', 'watch'] },
@@ -47,6 +52,7 @@ export const actions: ActionsCapability = {
   crds,
   rules,
   defaults,
+  admission: [runRecordValidator],
   async setup(manager) {
     const resources = new AsyncDisposableStack()
     const source = resources.use(new LiveCatalog(manager))
@@ -62,6 +68,7 @@ export const actions: ActionsCapability = {
       rights: new Rights(manager.clock),
       runSnippet: sandbox.run,
       clock: manager.clock,
+      delegate: manager.client,
     })
     return {
       service,

@@ -99,7 +99,7 @@ test('a version that is served and not preferred is found', async () => {
 })
 
 test('Applications are an empty list where their kind is not installed', async () => {
-  expect(await service.applications(caller)).toEqual([])
+  expect(await service.applications.list(caller)).toEqual([])
 })
 
 test.each([

@@ -138,7 +138,7 @@ describe('the actions service', () => {
 
   test('lists more than 60 runs, newest first', async () => {
     for (let index = 0; index < 70; index++) await service.run(caller, ref, 'go')
-    const runs = await service.history(caller, { name: 'trader' })
+    const runs = await service.runs.list(caller, { name: 'trader' })
     expect(runs.length).toBe(70)
     expect(runs[0]).toMatchObject({
       action: 'go',
@@ -151,11 +151,11 @@ describe('the actions service', () => {
   })
 
   test('creates no Job on a dry run', async () => {
-    const before = (await service.history(caller)).length
+    const before = (await service.runs.list(caller)).length
     expect(
       await admin.sendRaw({ method: 'POST', path: '/api/actions/go/run', query: { ...query, dryRun: 'All' } }),
     ).toMatchObject({ status: 200 })
-    expect((await service.history(caller)).length).toBe(before)
+    expect((await service.runs.list(caller)).length).toBe(before)
   })
 
   test('refuses javascript: addresses of url actions', async () => {

@@ -195,7 +195,7 @@ describe('the writers of a namespace', () => {
       metadata: { namespace: 'a' },
       spec: { backoffLimit: 0, template: { spec: { serviceAccountName: 'default' } } },
     })
-    expect((await service.history(as('alice'), { namespace: 'a' })).map(({ namespace }) => namespace)).toEqual(['a'])
+    expect((await service.runs.list(as('alice'), { namespace: 'a' })).map(({ namespace }) => namespace)).toEqual(['a'])
   })
 
   test('cannot change the snippets, variables and inputs of an action of a trusted map', async () => {

@@ -8,7 +8,8 @@ import type { ActionErrorKind } from '../engine/action-error.ts'
 import type { Menu, Why } from '../engine/menu.ts'
 import type { Run, RunFilter } from '../engine/runs/run.ts'
 import { ActionService } from '../runtime/action-service.ts'
-import type { ResourceRef } from '../runtime/action-service.ts'
+import type { PodLog } from '../runtime/run-history.ts'
+import type { ResourceRef } from '../runtime/target-reader.ts'
 import { KindTable } from '../runtime/kind-table.ts'
 import { FetchedCatalog } from '../runtime/fetched-catalog.ts'
 import { Rights } from '../runtime/rights.ts'
@@ -19,10 +20,16 @@ import { Sandbox } from '../sandbox/sandbox.ts'
 export interface ActionsClient extends AsyncDisposable {
   menu(ref: ResourceRef): Promise<Menu>
   why(ref: ResourceRef): Promise<Why>
-  url(ref: ResourceRef, action: string): Promise<string>
-  run(ref: ResourceRef, action: string, inputs: JsonObject): Promise<readonly KubeObject[]>
+  url(ref: ResourceRef, action: string, inputs: Inputs): Promise<string>
+  run(ref: ResourceRef, action: string, inputs: Inputs, dryRun: boolean): Promise<readonly KubeObject[]>
   history(filter: RunFilter): Promise<readonly Run[]>
+  /** Waits until a run is finished, at most `wait` seconds, and returns its state then. */
+  outcome(namespace: string, job: string, wait: number): Promise<Run>
+  logs(namespace: string, job: string): Promise<readonly PodLog[]>
 }
+
+/** Inputs by field. */
+export type Inputs = Readonly<Record<string, string>>
 
 /** Connects to the endpoints of the server, or starts the service here. */
 export async function actionsClient(client: Client): Promise<ActionsClient> {
@@ -48,18 +55,33 @@ class RemoteActions implements ActionsClient {
     return this.#send<Why>('GET', '', { ...ref, why: 'true' })
   }
 
-  async url(ref: ResourceRef, action: string): Promise<string> {
+  async url(ref: ResourceRef, action: string, inputs: Inputs): Promise<string> {
     const path = `/${encodeURIComponent(action)}/url`
-    return (await this.#send<{ readonly url: string }>('GET', path, { ...ref })).url
+    const query = Object.fromEntries(Object.entries(inputs).map(([field, value]) => [`input.${field}`, value]))
+    return (await this.#send<{ readonly url: string }>('GET', path, { ...ref, ...query })).url
   }
 
-  async run(ref: ResourceRef, action: string, inputs: JsonObject): Promise<readonly KubeObject[]> {
+  async run(ref: ResourceRef, action: string, inputs: Inputs, dryRun: boolean): Promise<readonly KubeObject[]> {
     const path = `/${encodeURIComponent(action)}/run`
-    return (await this.#send<{ readonly jobs: readonly KubeObject[] }>('POST', path, { ...ref }, { inputs })).jobs
+    const query = { ...ref, ...(dryRun ? { dryRun: 'All' } : {}) }
+    return (await this.#send<{ readonly jobs: readonly KubeObject[] }>('POST', path, query, { inputs })).jobs
   }
 
   async history(filter: RunFilter): Promise<readonly Run[]> {
-    return (await this.#send<{ readonly runs: readonly Run[] }>('GET', '/history', { ...filter })).runs
+    return (
+      await this.#send<{ readonly runs: readonly Run[] }>('GET', '/history', {
+        ...filter,
+        limit: filter.limit?.toString(),
+      })
+    ).runs
+  }
+
+  outcome(namespace: string, job: string, wait: number): Promise<Run> {
+    return this.#send<Run>('GET', '/outcome', { namespace, job, wait: String(wait) })
+  }
+
+  async logs(namespace: string, job: string): Promise<readonly PodLog[]> {
+    return (await this.#send<{ readonly logs: readonly PodLog[] }>('GET', '/logs', { namespace, job })).logs
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
@@ -118,16 +140,24 @@ class LocalActions implements ActionsClient {
     return withActionErrors(() => this.#service.why(this.#caller, ref))
   }
 
-  url(ref: ResourceRef, action: string): Promise<string> {
-    return withActionErrors(async () => (await this.#service.url(this.#caller, ref, action)).url)
+  url(ref: ResourceRef, action: string, inputs: Inputs): Promise<string> {
+    return withActionErrors(async () => (await this.#service.url(this.#caller, ref, action, inputs)).url)
   }
 
-  run(ref: ResourceRef, action: string, inputs: JsonObject): Promise<readonly KubeObject[]> {
-    return withActionErrors(() => this.#service.run(this.#caller, ref, action, { inputs }))
+  run(ref: ResourceRef, action: string, inputs: Inputs, dryRun: boolean): Promise<readonly KubeObject[]> {
+    return withActionErrors(() => this.#service.run(this.#caller, ref, action, { inputs, dryRun }))
   }
 
   history(filter: RunFilter): Promise<readonly Run[]> {
-    return withActionErrors(() => this.#service.history(this.#caller, filter))
+    return withActionErrors(() => this.#service.runs.list(this.#caller, filter))
+  }
+
+  outcome(namespace: string, job: string, wait: number): Promise<Run> {
+    return withActionErrors(() => this.#service.runs.outcome(this.#caller, namespace, job, wait * 1000))
+  }
+
+  logs(namespace: string, job: string): Promise<readonly PodLog[]> {
+    return withActionErrors(() => this.#service.runs.logs(this.#caller, namespace, job))
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -38,14 +38,22 @@ export const commands: readonly Command[] = [
     examples: [
       'fairlead actions run deployment/trader restart -n stocktrader',
       'fairlead actions run deployment/trader trace -i spec="*=all" --wait',
+      'fairlead actions run deployment/trader restart --dry-run',
       'fairlead actions run deployment/trader home',
     ],
     arguments: { resource: { description: 'TYPE/NAME' }, action: { description: 'name of the action' } },
     options: {
       namespace,
       input: { flags: '-i, --input <field=value>', description: 'value of an input field', repeatable: true },
+      dryRun: { flags: '--dry-run', description: 'print what would run, and create no Job' },
       wait: { flags: '-w, --wait', description: 'wait until the Jobs have finished, and print their logs' },
       timeout: { flags: '--timeout <seconds>', description: 'maximum time to wait', default: '600' },
+      output: {
+        flags: '-o, --output <format>',
+        description: 'output format',
+        choices: ['text', 'json'],
+        default: 'text',
+      },
     },
     usesCluster: true,
     run: async (context) => (await import('./run.ts')).run(context),
@@ -85,12 +93,13 @@ export const commands: readonly Command[] = [
   command({
     name: 'history',
     summary: 'List runs of command actions, newest first',
-    examples: ['fairlead actions history', 'fairlead actions history Deployment/trader -n stocktrader'],
-    arguments: { resource: { description: 'KIND/NAME', optional: true } },
+    examples: ['fairlead actions history', 'fairlead actions history deployment/trader -n stocktrader'],
+    arguments: { resource: { description: 'TYPE/NAME', optional: true } },
     options: {
       namespace,
       action: { flags: '--action <name>', description: 'only runs of this action' },
       user: { flags: '--user <name>', description: 'only runs of this user' },
+      limit: { flags: '--limit <count>', description: 'number of runs to print; 0 for all', default: '50' },
       output: {
         flags: '-o, --output <format>',
         description: 'output format',

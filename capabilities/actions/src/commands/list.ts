@@ -45,6 +45,7 @@ function rowWithNote(item: MenuItem): readonly string[] {
   const notes = [
     ...(item.isEnabled ? [] : [item.reason ?? 'not offered']),
     ...(item.isAllowed ? [] : ['you may not run it']),
+    ...(item.runAs === undefined ? [] : [`runs as ${item.runAs}`]),
   ]
   return [...rowOf(item), notes.join('; ')]
 }

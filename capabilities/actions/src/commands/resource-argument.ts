@@ -1,9 +1,9 @@
-// Resources on the command line: `deployment/trader`, `pod.v1/x`.
+// Resources on the command line, TYPE/NAME: `deployment/trader`, `pod.v1/x`.
 import type { Client } from '@fairlead/client'
 import { isForbidden } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { usageError } from '@fairlead/offline/command-error'
-import type { ResourceRef } from '../runtime/action-service.ts'
+import type { ResourceRef } from '../runtime/target-reader.ts'
 import { KindTable } from '../runtime/kind-table.ts'
 
 /** Parses `TYPE/NAME`. Throws CommandError (usage) for any other string. */

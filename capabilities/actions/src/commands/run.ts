@@ -1,20 +1,23 @@
 // `fairlead actions run`: runs a command action, or prints the address of a url action.
 import type { Client } from '@fairlead/client'
 import type { CommandContext } from '@fairlead/controller/command'
-import { setOwn } from '@fairlead/kube'
-import type { KubeObject } from '@fairlead/kube'
-import { exitCode, usageError } from '@fairlead/offline/command-error'
-import { Job, jobState } from '../engine/runs/job.ts'
+import { setOwn, stringifyJson } from '@fairlead/kube'
+import type { Clock, KubeObject } from '@fairlead/kube'
+import { CommandError, exitCode, usageError } from '@fairlead/offline/command-error'
 import { actionsClient } from './actions-client.ts'
+import type { ActionsClient, Inputs } from './actions-client.ts'
 import { printLogs } from './pod-logs.ts'
 import { parseResource } from './resource-argument.ts'
+import { terminalText } from './terminal-text.ts'
 
 type Context = CommandContext<
   {
     readonly namespace: string | undefined
     readonly input: readonly string[]
+    readonly dryRun: boolean
     readonly wait: boolean
     readonly timeout: string
+    readonly output: 'text' | 'json'
   },
   { readonly resource: string; readonly action: string }
 >
@@ -31,36 +34,80 @@ export async function run(context: Context): Promise<number> {
   const menu = await actions.menu(ref)
   const found = menu.actions.filter(({ name }) => name === action)
   if (found.length > 0 && found.every(({ type }) => type === 'url')) {
-    out(await actions.url(ref, action))
+    const url = await actions.url(ref, action, inputs)
+    out(options.output === 'json' ? stringifyJson({ url }) : terminalText(absolute(url, client)))
     return exitCode.ok
   }
-  const jobs = await actions.run(ref, action, inputs)
-  for (const { metadata } of jobs) out(`job.batch/${metadata.name ?? ''} created in ${metadata.namespace ?? ''}`)
-  return options.wait ? waitForJobs(context, client, jobs, timeout) : exitCode.ok
+  const jobs = await actions.run(ref, action, inputs, options.dryRun)
+  if (options.output === 'json') out(stringifyJson({ jobs }))
+  else for (const job of jobs) out(describe(job, options.dryRun))
+  return options.wait && !options.dryRun
+    ? waitForJobs(context, actions, jobs, { timeout, clock: client.clock })
+    : exitCode.ok
+}
+
+/** Addresses that begin with / lead to the API server. */
+function absolute(url: string, { transport }: Client): string {
+  return url.startsWith('/') && URL.canParse(transport.address) ? new URL(url, transport.address).href : url
+}
+
+/** Returns the line of a Job; of one that is not created, also what it would run. */
+function describe({ metadata, spec }: KubeObject, dryRun: boolean): string {
+  const where = `${metadata.namespace ?? ''}`
+  if (!dryRun) return `job.batch/${metadata.name ?? ''} created in ${where}`
+  const pod = (spec as JobSpec).template.spec
+  const [container] = pod.containers
+  const command = (container?.command ?? []).map((argument) => JSON.stringify(argument)).join(' ')
+  return terminalText(
+    `would create a Job in ${where} as service account ${pod.serviceAccountName ?? 'default'}: ${container?.image ?? ''} ${command}`,
+  )
+}
+
+interface JobSpec {
+  readonly template: {
+    readonly spec: {
+      readonly serviceAccountName?: string
+      readonly containers: readonly { readonly image?: string; readonly command?: readonly string[] }[]
+    }
+  }
 }
 
 async function waitForJobs(
   { out, err, signal }: Context,
-  client: Client,
+  actions: ActionsClient,
   jobs: readonly KubeObject[],
-  timeout: number,
+  { timeout, clock }: { readonly timeout: number; readonly clock: Clock },
 ): Promise<number> {
   let code: number = exitCode.ok
+  const deadline = clock.monotonic() + timeout * 1000
   for (const { metadata } of jobs) {
     const key = { namespace: metadata.namespace!, name: metadata.name! }
-    const isFinished = (job: Job): boolean => ['Succeeded', 'Failed'].includes(jobState(job))
-    const finished = await client.waitFor(Job, key, isFinished, { timeout, signal })
-    await printLogs(client, key, out)
-    if (jobState(finished) === 'Failed') {
-      err(`job.batch/${key.name} failed`)
-      code = exitCode.error
+    let { state } = await actions.outcome(key.namespace, key.name, 0)
+    while (state !== 'Succeeded' && state !== 'Failed' && clock.monotonic() < deadline && !signal.aborted) {
+      const wait = Math.ceil((deadline - clock.monotonic()) / 1000)
+      ;({ state } = await actions.outcome(key.namespace, key.name, Math.min(wait, longestWait)))
     }
+    await printLogs(actions, key, out)
+    if (state === 'Succeeded') continue
+    if (state !== 'Failed')
+      throw new CommandError(`job.batch/${key.name} is not finished after ${timeout} s: ${unfinished[state]}`)
+    err(`job.batch/${key.name} failed`)
+    code = exitCode.error
   }
   return code
 }
 
+/** Seconds that one request waits. */
+const longestWait = 30
+
+const unfinished = {
+  Running: 'it runs',
+  Retrying: 'it failed, and will be tried again',
+  Waiting: 'no pod of it has started; is there a kubelet, or a server with --run-jobs?',
+} as const
+
 /** Returns inputs by field. Throws CommandError (usage) for an option that is not field=value. */
-function parseInputs(options: readonly string[]): Readonly<Record<string, string>> {
+function parseInputs(options: readonly string[]): Inputs {
   const inputs: Record<string, string> = {}
   for (const option of options) {
     const equals = option.indexOf('=')
@@ -70,8 +117,8 @@ function parseInputs(options: readonly string[]): Readonly<Record<string, string
   return inputs
 }
 
-/** Returns milliseconds. */
+/** Returns seconds. */
 function parseTimeout(seconds: string): number {
-  if (!/^\d+$/.test(seconds)) throw usageError(`--timeout ${seconds}: write a number of seconds`)
-  return Number(seconds) * 1000
+  if (!/^\d{1,9}$/.test(seconds)) throw usageError(`--timeout ${seconds}: write a number of seconds`)
+  return Number(seconds)
 }

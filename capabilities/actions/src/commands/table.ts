@@ -1,9 +1,10 @@
 // Tables for terminals.
+import { terminalText } from './terminal-text.ts'
 
 /** Returns a table with aligned columns. */
 export function formatTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [headings, ...rows]
-  const widths = headings.map((_heading, column) => Math.max(...all.map((row) => row[column]!.length)))
+  const all = [headings, ...rows].map((row) => row.map((cell) => terminalText(cell)))
+  const widths = headings.map((_heading, column) => all.reduce((width, row) => Math.max(width, row[column]!.length), 0))
   return all.map((row) => formatRow(row, widths)).join('\n')
 }
 

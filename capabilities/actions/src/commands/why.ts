@@ -8,6 +8,7 @@ import { explain } from '../offline/explain.ts'
 import type { Explanation } from '../offline/explain.ts'
 import { actionsClient } from './actions-client.ts'
 import { locate, parseResource } from './resource-argument.ts'
+import { terminalText } from './terminal-text.ts'
 
 type Context = CommandContext<
   {
@@ -26,8 +27,8 @@ export async function run(context: Context): Promise<number> {
   const { why, hasMaps } = await explained(context)
   if (options.output === 'json') out(stringifyJson(why))
   else {
-    for (const line of formatWhy(why, hasMaps)) out(line)
-    for (const { object, field, message } of why.problems) err(`${object}: ${field}: ${message}`)
+    for (const line of formatWhy(why, hasMaps)) out(terminalText(line))
+    for (const { object, field, message } of why.problems) err(terminalText(`${object}: ${field}: ${message}`))
   }
   return exitCode.ok
 }
@@ -48,9 +49,11 @@ async function explained(context: Context): Promise<Explanation> {
 function formatWhy({ candidates, actions }: Why, hasMaps: boolean): readonly string[] {
   const lines = candidates.map((candidate) => formatCandidate(candidate, hasMaps))
   if (!hasMaps || actions.length === 0) return lines
-  const results = actions.map(({ type, name, map, overrides, isEnabled, reason }) => {
+  const results = actions.flatMap(({ type, name, map, overrides, isEnabled, reason, command, runAs }) => {
     const instead = overrides.length === 0 ? '' : `, instead of ${overrides.join(', ')}`
-    return `${type} ${name}: from ${map}${instead}${isEnabled ? '' : ` (not offered: ${reason ?? ''})`}`
+    const line = `${type} ${name}: from ${map}${instead}${isEnabled ? '' : ` (not offered: ${reason ?? ''})`}`
+    const account = runAs === undefined ? '' : ` as ${runAs}`
+    return command === undefined ? [line] : [line, `  runs ${command.pattern} in ${command.image}${account}`]
   })
   return [...lines, '', ...results]
 }

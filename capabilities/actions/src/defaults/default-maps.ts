@@ -1,11 +1,14 @@
-// Default action maps of well-known kinds: console views as url actions, restart and scale as command actions.
+// Default action maps of well-known kinds: views of the API server as url actions, restart and scale as command actions.
 import type { JsonObject } from '@fairlead/kube'
+import { commandAccount } from './command-identity.ts'
 
 /** The default map of one kind. */
 export interface DefaultMap {
   /** Lower case, as in the name of the map. */
   readonly kind: string
   readonly data: Readonly<Record<string, string>>
+  /** The account of its commands. */
+  readonly runAs?: string
 }
 
 /** An image with kubectl. */
@@ -16,24 +19,25 @@ const name = '${resource.$.metadata.name}'
 
 /** The default action maps. */
 export const defaultMaps: readonly DefaultMap[] = [
-  workload('deployment', 'apps/v1/deployments', ['logs']),
-  workload('statefulset', 'apps/v1/statefulsets', ['logs']),
-  viewed('pod', 'v1/pods', ['logs']),
-  viewed('service', 'v1/services', []),
-  viewed('ingress', 'networking.k8s.io/v1/ingresses', []),
-  viewed('job', 'batch/v1/jobs', ['logs']),
-  viewed('application', 'app.k8s.io/v1beta1/applications', []),
+  workload('deployment', 'apps/v1/deployments'),
+  workload('statefulset', 'apps/v1/statefulsets'),
+  viewed('pod', 'v1/pods'),
+  viewed('service', 'v1/services'),
+  viewed('ingress', 'networking.k8s.io/v1/ingresses'),
+  viewed('job', 'batch/v1/jobs'),
+  viewed('application', 'app.k8s.io/v1beta1/applications'),
 ]
 
-function viewed(kind: string, resource: string, more: readonly string[]): DefaultMap {
-  return { kind, data: { 'url-actions': json(views(resource, more)) } }
+function viewed(kind: string, resource: string): DefaultMap {
+  return { kind, data: { 'url-actions': json(views(resource)) } }
 }
 
-function workload(kind: string, resource: string, more: readonly string[]): DefaultMap {
+function workload(kind: string, resource: string): DefaultMap {
   return {
     kind,
+    runAs: commandAccount,
     data: {
-      'url-actions': json(views(resource, more)),
+      'url-actions': json(views(resource)),
       'cmd-actions': json([
         {
           name: 'restart',
@@ -75,17 +79,27 @@ function workload(kind: string, resource: string, more: readonly string[]): Defa
   }
 }
 
-function views(resource: string, more: readonly string[]): readonly JsonObject[] {
-  const address = `\${builtin.console-url}/objects/${resource}/${namespace}/${name}`
-  const texts: Readonly<Record<string, string>> = { detail: 'Details', yaml: 'YAML', events: 'Events', logs: 'Logs' }
-  return ['detail', 'yaml', 'events', ...more].map((view) => ({
-    name: view,
-    text: texts[view]!,
-    description: `${texts[view]!} in the console`,
-    'url-pattern': view === 'detail' ? address : `${address}?view=${view}`,
-    'open-window': 'current',
+/** Returns actions that open paths of the API server: every caller who may read the resource may open them. */
+function views(resource: string): readonly JsonObject[] {
+  const root = groupOf(resource) === '' ? '/api' : '/apis'
+  const plural = resource.slice(resource.lastIndexOf('/') + 1)
+  const address = `${root}/${resource.slice(0, -plural.length)}namespaces/${namespace}/${plural}/${name}`
+  const events = `/api/v1/namespaces/${namespace}/events?pretty=true&fieldSelector=involvedObject.name%3D${name}`
+  const view = (action: string, text: string, description: string, pattern: string): JsonObject => ({
+    name: action,
+    text,
+    description,
+    'url-pattern': pattern,
+    'open-window': 'tab',
     'enablement-expression': isInGroup(groupOf(resource)),
-  }))
+  })
+  return [
+    view('detail', 'Details', 'The object, from the API server', `${address}?pretty=true`),
+    view('events', 'Events', 'The events of the object, from the API server', events),
+    ...(resource === 'v1/pods'
+      ? [view('logs', 'Logs', 'The log of the pod, from the API server', `${address}/log`)]
+      : []),
+  ]
 }
 
 /** Maps are found by kind alone: an action must not reach an object of the same kind in another group. */

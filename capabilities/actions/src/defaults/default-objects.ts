@@ -2,8 +2,11 @@
 import type { KubeObject } from '@fairlead/kube'
 import { apiVersion } from '../api.ts'
 import { mapTypeLabel } from '../engine/maps/action-map.ts'
-import { kappnavNamespace } from '../engine/runs/settings.ts'
+import { runAsAnnotation } from '../engine/runs/run-record.ts'
+import { configName, kappnavNamespace } from '../engine/runs/settings.ts'
+import { commandAccount, commandIdentity } from './command-identity.ts'
 import { defaultMaps } from './default-maps.ts'
+import { delegationRoles } from './roles.ts'
 
 /** Returns the rules of the naming convention for a wildcard apiVersion: group kinds or kinds of the core group. */
 function conventions(wildcard: string): readonly Readonly<Record<string, string>>[] {
@@ -46,18 +49,28 @@ export const defaultMapping: KubeObject = {
 export const defaults: readonly KubeObject[] = [
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: kappnavNamespace } },
   defaultMapping,
-  map('builtin', 'builtin', { 'console-url': '/console' }),
-  ...defaultMaps.map(({ kind, data }) => map(`kappnav.actions.${kind}`, 'action', data)),
+  map('builtin', 'builtin', {}),
+  ...defaultMaps.map(({ kind, data, runAs }) =>
+    map(`kappnav.actions.${kind}`, 'action', data, runAs === undefined ? {} : { [runAsAnnotation]: runAs }),
+  ),
+  map(configName, 'config', { 'kappnav-sa-name': commandAccount }),
+  ...commandIdentity,
+  ...delegationRoles,
   map('kappnav.status-mapping-unregistered', 'status', {
     exists: JSON.stringify({ value: 'Unknown', flyover: 'No status map for this kind' }),
   }),
 ]
 
-function map(name: string, type: string, data: Readonly<Record<string, string>>): KubeObject {
+function map(
+  name: string,
+  type: string,
+  data: Readonly<Record<string, string>>,
+  annotations: Readonly<Record<string, string>> = {},
+): KubeObject {
   return {
     apiVersion: 'v1',
     kind: 'ConfigMap',
-    metadata: { name, namespace: kappnavNamespace, labels: { [mapTypeLabel]: type } },
+    metadata: { name, namespace: kappnavNamespace, labels: { [mapTypeLabel]: type }, annotations },
     data,
   }
 }

@@ -106,14 +106,15 @@ export class Catalog {
     resource: Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>,
     target: Target = targetOf(resource),
   ): readonly Section[] {
-    const { candidates } = this.#index.candidates(target, 'sections')
-    return sectionsOf(
-      candidates.flatMap(({ namespace, name }) => {
-        const found = this.#find(namespace, name)
-        return found === undefined ? [] : [parsedSectionMap(found)]
-      }),
-      resource,
-    )
+    return sectionsOf(this.sectionMapsOf(target), resource)
+  }
+
+  /** Returns the section maps of a target that exist, most specific first. */
+  sectionMapsOf(target: Target): readonly SectionMap[] {
+    return this.#index.candidates(target, 'sections').candidates.flatMap(({ namespace, name }) => {
+      const found = this.#find(namespace, name)
+      return found === undefined ? [] : [parsedSectionMap(found)]
+    })
   }
 
   #mergedOf(candidates: readonly Candidate[]): MergedMap {
@@ -153,7 +154,8 @@ export function fixedCatalog(
   return { catalog: () => catalog, configMap }
 }
 
-const parsedMapping: (object: MappingObject) => Mapping = onceEach(parseMapping)
+/** Parses a mapping, once for each version of the object. */
+export const parsedMapping: (object: MappingObject) => Mapping = onceEach(parseMapping)
 
 /** Parses an action map, once for each version of its ConfigMap. */
 export const parsedActionMap: (object: MapObject) => ActionMap = onceEach(parseActionMap)

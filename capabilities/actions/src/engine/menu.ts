@@ -33,6 +33,10 @@ export interface MenuItem {
   readonly overrides: readonly string[]
   /** Present when the namespace of the map is not trusted. */
   readonly isUntrusted?: true
+  /** The service account that the command of the action runs as on behalf of its users, when its map names one. */
+  readonly runAs?: string
+  /** The image and the command template of a command action. */
+  readonly command?: { readonly image: string; readonly pattern: string }
 }
 
 /** A candidate map and its state after lookup and merge. */
@@ -135,6 +139,10 @@ function itemOf(action: MergedAction, { merged }: Resolution, resource: KubeObje
     const value = ownValue(fields, key)
     return typeof value === 'string' && value !== '' ? value : undefined
   }
+  const image = stringAt('image')
+  const pattern = stringAt('cmd-pattern')
+  const command =
+    action.type === 'cmd-actions' && image !== undefined && pattern !== undefined ? { image, pattern } : undefined
   const input = stringAt('requires-input')
   const form = input === undefined ? undefined : partFor(scopeOf(merged, action), from.map, 'inputs', input)
   const openWindow = action.type === 'url-actions' ? (stringAt('open-window') ?? 'tab') : undefined
@@ -158,6 +166,10 @@ function itemOf(action: MergedAction, { merged }: Resolution, resource: KubeObje
         }),
     overrides: overrides.map(keyOf),
     ...(from.isUntrusted === true ? { isUntrusted: true } : {}),
+    ...(action.type === 'url-actions' || from.isUntrusted === true || from.map.runAs === undefined
+      ? {}
+      : { runAs: from.map.runAs }),
+    ...(command === undefined ? {} : { command }),
   }
 }
 

@@ -1,12 +1,12 @@
 // HTTP endpoints: /api/actions (specs/actions.md §4), and the paths of the original (originals/kappnav.md §3.3).
 import type { Route, RouteRequest, RouteResponse } from '@fairlead/controller'
-import { StatusError, asJson, isJsonObject, ownValue } from '@fairlead/kube'
-import type { JsonObject, JsonValue } from '@fairlead/kube'
+import { StatusError, asJson, isJsonObject, ownValue, setOwn } from '@fairlead/kube'
+import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
 import { ActionError, asActionError } from '../engine/action-error.ts'
 import { mergedForm } from '../engine/maps/merge.ts'
 import type { ActionService } from '../runtime/action-service.ts'
 import { handleKappnavRequest } from './kappnav-routes.ts'
-import { bodyOf, refOf, requireMethod, requireOwnSite, required } from './route-request.ts'
+import { bodyOf, callerOf, refOf, requireMethod, requireOwnSite, required } from './route-request.ts'
 
 /** Returns the routes of a service. */
 export function actionRoutes(service: ActionService): readonly Route[] {
@@ -18,7 +18,7 @@ export function actionRoutes(service: ActionService): readonly Route[] {
 
 async function handleRequest(service: ActionService, request: RouteRequest): Promise<JsonObject | undefined> {
   const { method, path, query } = request
-  const caller = { user: request.user, client: request.client }
+  const caller = callerOf(request)
   const [first, second, ...rest] = path
   if (rest.length > 0) return undefined
   if (first === undefined) {
@@ -30,7 +30,12 @@ async function handleRequest(service: ActionService, request: RouteRequest): Pro
   if (second === undefined) return handleCollection(service, request, first)
   if (second === 'url') {
     requireMethod(method, 'GET')
-    return asJson(await service.url(caller, refOf(query), first))
+    return asJson(await service.url(caller, refOf(query), first, inputsOf(query)))
+  }
+  if (second === 'form') {
+    requireMethod(method, 'GET')
+    const form = await service.form(caller, refOf(query), first)
+    return asJson({ action: first, ...(form === undefined ? {} : { form }) })
   }
   if (second === 'run') {
     requireMethod(method, 'POST')
@@ -47,7 +52,7 @@ async function handleRequest(service: ActionService, request: RouteRequest): Pro
 }
 
 /**
- * Handles the paths beside the actions: `history`, `logs`, `merged`, `status`, `sections`, `applications`,
+ * Handles the paths beside the actions: `history`, `outcome`, `logs`, `merged`, `status`, `sections`, `applications`,
  * `components`.
  */
 async function handleCollection(
@@ -56,23 +61,31 @@ async function handleCollection(
   name: string,
 ): Promise<JsonObject | undefined> {
   const { method, query } = request
-  const caller = { user: request.user, client: request.client }
+  const caller = callerOf(request)
   const optional = (key: string): string | undefined => query.get(key) ?? undefined
   switch (name) {
     case 'history':
       requireMethod(method, 'GET')
       return asJson({
-        runs: await service.history(caller, {
+        runs: await service.runs.list(caller, {
           kind: optional('kind'),
           namespace: optional('namespace'),
           name: optional('name'),
           action: optional('action'),
           user: optional('user'),
+          limit: query.has('limit') ? countOf(query, 'limit') : undefined,
         }),
       })
     case 'logs':
       requireMethod(method, 'GET')
-      return asJson({ logs: await service.logs(caller, required(query, 'namespace'), required(query, 'job')) })
+      return asJson({ logs: await service.runs.logs(caller, required(query, 'namespace'), required(query, 'job')) })
+    case 'outcome': {
+      requireMethod(method, 'GET')
+      const wait = Math.min(countOf(query, 'wait'), longestWait)
+      return asJson(
+        await service.runs.outcome(caller, required(query, 'namespace'), required(query, 'job'), wait * 1000),
+      )
+    }
     case 'merged':
       requireMethod(method, 'GET')
       return mergedForm((await service.resolve(caller, refOf(query))).merged)
@@ -84,11 +97,11 @@ async function handleCollection(
       return asJson({ sections: await service.sections(caller, refOf(query)) })
     case 'applications':
       requireMethod(method, 'GET')
-      return asJson({ applications: await service.applications(caller, optional('namespace')) })
+      return asJson({ applications: await service.applications.list(caller, optional('namespace')) })
     case 'components':
       requireMethod(method, 'GET')
       return asJson(
-        await service.components(caller, {
+        await service.applications.components(caller, {
           namespace: query.get('namespace') ?? 'default',
           name: required(query, 'name'),
         }),
@@ -135,6 +148,27 @@ const reasons: Readonly<Record<number, string>> = {
   415: 'UnsupportedMediaType',
   422: 'Invalid',
   503: 'ServiceUnavailable',
+}
+
+/** Prefix of the query parameters with the inputs of a url action. */
+const inputPrefix = 'input.'
+
+/** Returns the inputs in a query: `input.FIELD=value`. */
+function inputsOf(query: URLSearchParams): JsonObject {
+  const inputs: MutableJsonObject = {}
+  for (const [key, value] of query)
+    if (key.startsWith(inputPrefix)) setOwn(inputs, key.slice(inputPrefix.length), value)
+  return inputs
+}
+
+/** Longest wait of one request, seconds: clients ask again. */
+const longestWait = 60
+
+/** Returns a whole number of a query. Throws ActionError 400. */
+function countOf(query: URLSearchParams, key: string): number {
+  const value = query.get(key) ?? '0'
+  if (/^\d{1,9}$/.test(value)) return Number(value)
+  throw new ActionError(400, 'input-error', `query parameter ${key} must be a whole number`)
 }
 
 function applicationOf(

@@ -4,18 +4,21 @@ import type { RouteRequest } from '@fairlead/controller'
 import { asJson, formatTime } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
 import { ActionError } from '../engine/action-error.ts'
+import type { Resolution } from '../engine/catalog.ts'
 import { makeTarget } from '../engine/mapping/target.ts'
 import { mergedForm } from '../engine/maps/merge.ts'
-import type { ActionService, ResourceRef } from '../runtime/action-service.ts'
+import { mergedSections } from '../engine/maps/section-map.ts'
+import type { ActionService } from '../runtime/action-service.ts'
 import type { Caller } from '../runtime/rights.ts'
-import { bodyOf, patternRefused, requireMethod, requireOwnSite } from './route-request.ts'
+import type { ResourceRef } from '../runtime/target-reader.ts'
+import { bodyOf, callerOf, patternRefused, requireMethod, requireOwnSite } from './route-request.ts'
 
 /** Handles a request; the result is undefined for an unknown path. */
 export async function handleKappnavRequest(
   service: ActionService,
   request: RouteRequest,
 ): Promise<JsonObject | undefined> {
-  const caller: Caller = { user: request.user, client: request.client }
+  const caller = callerOf(request)
   const [root, ...path] = request.path
   switch (root) {
     case 'resource':
@@ -52,7 +55,7 @@ async function resource(
   if (path.length === 2 && first === 'command') {
     requireMethod(method, 'DELETE')
     requireOwnSite(request)
-    await service.deleteRun(caller, query.get('namespace') ?? service.jobNamespace(), second!)
+    await service.runs.delete(caller, query.get('namespace') ?? service.jobNamespace(), second!)
     return { deleted: second! }
   }
   if (path.length === 2) {
@@ -94,8 +97,15 @@ async function execute(
 }
 
 async function commands(service: ActionService, caller: Caller, query: URLSearchParams): Promise<JsonObject> {
-  const since = Date.parse(query.get('time') ?? '')
-  const jobs = await service.jobs(caller)
+  const time = query.get('time')
+  const since = Date.parse(time ?? '')
+  if (time !== null && Number.isNaN(since))
+    throw new ActionError(
+      400,
+      'input-error',
+      `query parameter time must be a date and time, not "${time.slice(0, 100)}"`,
+    )
+  const jobs = await service.runs.jobs(caller)
   const completed = jobs.filter(
     ({ status }) => Date.parse((status as { completionTime?: string } | undefined)?.completionTime ?? '') > since,
   )
@@ -117,15 +127,14 @@ async function mapping(
   const { method, query } = request
   requireMethod(method, 'GET')
   const type = query.get('type') ?? 'actions'
-  if (type !== 'actions')
+  if (type !== 'actions' && type !== 'status-mapping' && type !== 'sections')
     throw new ActionError(
       400,
       'input-error',
-      `type ${type} is not supported here; use /api/actions/status or /api/actions/sections`,
+      `type must be actions, status-mapping or sections, not "${type.slice(0, 100)}"`,
     )
-  if (path.length === 3 && path[0] === 'resources') {
-    return mergedForm((await service.resolve(caller, refIn(query, path[2]!, path[1]!))).merged)
-  }
+  if (path.length === 3 && path[0] === 'resources')
+    return mapOf(service, type, await service.resolve(caller, refIn(query, path[2]!, path[1]!)))
   const [kind, ...more] = path
   if (kind === undefined || more.length > 0) return undefined
   const owner = {
@@ -142,8 +151,26 @@ async function mapping(
     owners: Object.values(owner).some((part) => part !== '') ? [owner] : [],
   })
   await service.authorizeMappings(caller, target.namespace)
-  const { candidates, merged } = await service.resolveTarget(target)
-  return { 'candidate-maps': candidates.map(({ name, namespace }) => `${name}@${namespace}`), map: mergedForm(merged) }
+  const resolution = await service.resolveTarget(target)
+  const candidates =
+    type === 'actions'
+      ? resolution.candidates
+      : service.catalog().candidates(target, type === 'sections' ? 'sections' : 'status').candidates
+  return {
+    'candidate-maps': candidates.map(({ name, namespace: where }) => `${name}@${where}`),
+    map: mapOf(service, type, resolution),
+  }
+}
+
+/** Returns the merged map of a type in the form of its data keys; of status maps only the first counts. */
+function mapOf(
+  service: ActionService,
+  type: 'actions' | 'status-mapping' | 'sections',
+  { target, merged }: Resolution,
+): JsonObject {
+  if (type === 'actions') return mergedForm(merged)
+  const catalog = service.catalog()
+  return type === 'sections' ? mergedSections(catalog.sectionMapsOf(target)) : asJson(catalog.statusMapOf(target) ?? {})
 }
 
 function refIn(query: URLSearchParams, kind: string, name: string): ResourceRef {

@@ -3,7 +3,13 @@ import type { RouteRequest } from '@fairlead/controller'
 import { JsonSyntaxError, isJsonObject, parseJson } from '@fairlead/kube'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { ActionError } from '../engine/action-error.ts'
-import type { ResourceRef } from '../runtime/action-service.ts'
+import type { Caller } from '../runtime/rights.ts'
+import type { ResourceRef } from '../runtime/target-reader.ts'
+
+/** Returns the caller of a request. */
+export function callerOf({ user, client, signal }: RouteRequest): Caller {
+  return { user, client, signal }
+}
 
 /** Checks the method of a request. Throws ActionError 405. */
 export function requireMethod(method: string, wanted: 'GET' | 'POST' | 'DELETE'): void {

@@ -1,24 +1,15 @@
-// The service of actions. It reads targets and writes Jobs with the caller's rights. Start with ActionService.menu.
+// The service of actions. It reads targets and writes Jobs with the caller's rights, or on their behalf as the account
+// of a map. Start with ActionService.menu.
 import { randomUUID } from 'node:crypto'
-import { ConfigMap, Pod, isClientError } from '@fairlead/client'
-import { StatusError, asJson, forbidden } from '@fairlead/kube'
+import type { Client } from '@fairlead/client'
+import { forbidden } from '@fairlead/kube'
 import type { Clock, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { apiGroup } from '../api.ts'
 import { ActionError, asActionError } from '../engine/action-error.ts'
-import {
-  applicationApi,
-  componentKindsOf,
-  componentNamespaces,
-  hiddenAnnotation,
-  isComponent,
-  selectorOf,
-} from '../engine/application.ts'
+import { statusPrecedence } from '../engine/application-status.ts'
 import type { CatalogSource, Resolution } from '../engine/catalog.ts'
-import type { ResourceKind } from '../engine/cluster.ts'
 import { asData } from '../engine/data/map-data.ts'
 import { availabilityOf } from '../engine/enablement.ts'
-import { functionsFor } from '../engine/functions.ts'
-import { NamespaceCluster } from '../engine/namespace-cluster.ts'
 import { liveTargetOf } from '../engine/mapping/target.ts'
 import type { Target } from '../engine/mapping/target.ts'
 import type { ActionType } from '../engine/maps/action-map.ts'
@@ -30,34 +21,29 @@ import { evaluateStatus, unknownStatus } from '../engine/maps/status-map.ts'
 import type { ResourceStatus } from '../engine/maps/status-map.ts'
 import { menuOf, whyOf } from '../engine/menu.ts'
 import type { Menu, Why } from '../engine/menu.ts'
-import { PatternResolver } from '../engine/patterns/pattern-resolver.ts'
-import type { PatternScope } from '../engine/patterns/pattern-resolver.ts'
-import { PatternError } from '../engine/patterns/pattern.ts'
-import { planCommand, requiredField } from '../engine/runs/command.ts'
-import { Job, jobTypeLabel } from '../engine/runs/job.ts'
+import { formOf, planCommand } from '../engine/runs/command.ts'
+import type { PlanContext } from '../engine/runs/command.ts'
+import type { InputForm } from '../engine/runs/inputs.ts'
 import type { JobSettings } from '../engine/runs/job.ts'
-import { runSelector, runsOf } from '../engine/runs/run.ts'
-import type { Run, RunFilter } from '../engine/runs/run.ts'
+import { withRecord } from '../engine/runs/run-record.ts'
 import {
   configName,
+  delegatedJobSettings,
   jobSettings,
   kappnavNamespace,
   unknownWord,
   untrustedJobSettings,
 } from '../engine/runs/settings.ts'
+import { planUrl } from '../engine/runs/url.ts'
+import { actionScope } from './action-scope.ts'
+import { ApplicationMenus } from './application-menus.ts'
+import { Delegate, createJobs } from './delegate.ts'
 import type { KindTable } from './kind-table.ts'
-import { LiveCluster } from './live-cluster.ts'
 import { runRight } from './rights.ts'
-import type { Caller, Right, Rights, Rules } from './rights.ts'
-
-/** Names a resource. Without apiVersion, the kind is looked up as kubectl does. */
-export interface ResourceRef {
-  readonly apiVersion?: string | undefined
-  readonly kind: string
-  /** `default` when left out. */
-  readonly namespace?: string | undefined
-  readonly name: string
-}
+import type { Caller, Rights, Rules } from './rights.ts'
+import { RunHistory } from './run-history.ts'
+import { readTarget } from './target-reader.ts'
+import type { ResourceRef } from './target-reader.ts'
 
 /** Options of a run. */
 export interface RunOptions {
@@ -67,9 +53,11 @@ export interface RunOptions {
   readonly dryRun?: boolean | undefined
 }
 
-/** An Application or one of its components, with its menu and status. */
-export interface WithMenu extends Menu {
-  readonly status: ResourceStatus
+/** The address of a url action. */
+export interface ActionUrl {
+  readonly action: string
+  readonly url: string
+  readonly openWindow: string
 }
 
 /** Dependencies of the service. */
@@ -79,14 +67,33 @@ export interface ActionServiceOptions {
   readonly rights: Rights
   readonly runSnippet: RunSnippet
   readonly clock: Clock
+  /** Creates the Jobs of maps that name an account; callers need their own rights when left out. */
+  readonly delegate?: Client
 }
 
 /** Serves menus, runs and history. Errors that callers can cause are ActionErrors or StatusErrors. */
 export class ActionService {
+  /** The runs that were created. */
+  readonly runs: RunHistory
+  /** Applications and their components. */
+  readonly applications: ApplicationMenus
   readonly #options: ActionServiceOptions
+  readonly #delegate: Delegate | undefined
 
   constructor(options: ActionServiceOptions) {
     this.#options = options
+    this.#delegate = options.delegate === undefined ? undefined : new Delegate(options.delegate, options.rights)
+    this.runs = new RunHistory(options.source, this.#delegate)
+    this.applications = new ApplicationMenus({
+      kinds: options.kinds,
+      menu: async (caller, object) => {
+        const resolution = await this.resolveObject(object)
+        return menuOf(resolution, object, await this.#mayUse(caller, resolution))
+      },
+      status: (caller, object) => this.#mappedStatus(caller, object),
+      precedence: () => statusPrecedence(this.#config()),
+      unknownValue: () => unknownWord(this.#config()),
+    })
   }
 
   /** Returns the actions of a resource. */
@@ -118,6 +125,11 @@ export class ActionService {
     return source.catalog().resolveTarget(target)
   }
 
+  /** Returns the catalog as it is now. */
+  catalog(): ReturnType<CatalogSource['catalog']> {
+    return this.#options.source.catalog()
+  }
+
   /** Returns the time of this server in milliseconds since the epoch. */
   now(): number {
     return this.#options.clock.now()
@@ -145,17 +157,22 @@ export class ActionService {
   }
 
   /** Returns the address of a url action. Throws ActionError 404, 422; StatusError 403. */
-  async url(
-    caller: Caller,
-    ref: ResourceRef,
-    name: string,
-  ): Promise<{ readonly action: string; readonly url: string; readonly openWindow: string }> {
+  async url(caller: Caller, ref: ResourceRef, name: string, inputs?: JsonValue): Promise<ActionUrl> {
     const { resource, resolution } = await this.#resolve(caller, ref)
     const action = this.#find(resolution, resource, name, 'url-actions')
-    const resolver = new PatternResolver({ ...this.#scope(caller, resource, resolution, action), inputs: undefined })
-    const url = safeUrl(await resolver.resolveWhole(requiredField(action, 'url-pattern'), action.from.map))
+    const url = await planUrl(action, inputs, this.#planContext(caller, resource, resolution, action))
     const openWindow = action.fields['open-window']
     return { action: name, url, openWindow: typeof openWindow === 'string' ? openWindow : 'tab' }
+  }
+
+  /**
+   * Returns the input form of an action for a resource, its choices and defaults resolved; undefined when it has none.
+   * Throws ActionError 404, 422; StatusError 403.
+   */
+  async form(caller: Caller, ref: ResourceRef, name: string): Promise<InputForm | undefined> {
+    const { resource, resolution } = await this.#resolve(caller, ref)
+    const action = this.#find(resolution, resource, name)
+    return formOf(action, this.#planContext(caller, resource, resolution, action))
   }
 
   /** Runs a command action: creates one Job, or one per selected pod. Throws ActionError 404, 422; StatusError 403. */
@@ -172,174 +189,41 @@ export class ActionService {
         `User "${caller.user.name}" cannot run resource "actions" in API group "${apiGroup}" ${namespace === '' ? 'at the cluster scope' : `in the namespace "${namespace}"`}`,
       )
     }
-    const scope = this.#scope(caller, resource, resolution, action)
-    const jobs = await planCommand(
+    const settings = this.#settingsOf(target, action)
+    const planned = await planCommand(
       action,
       { target, user: caller.user.name, application: options.application, body: options.inputs },
-      {
-        merged: scopeOf(resolution.merged, action),
-        settings: this.#settingsOf(target, action),
-        scope,
-        newUid: randomUUID,
-      },
+      { ...this.#planContext(caller, resource, resolution, action), settings, newUid: randomUUID },
     )
-    const created: KubeObject[] = []
-    for (const job of jobs) {
-      try {
-        created.push(await caller.client.create(job, { dryRun: options.dryRun ?? false }))
-      } catch (error) {
-        const known = asActionError(error)
-        if (created.length === 0 || known === undefined) throw error
-        const names = created.map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`).join(', ')
-        throw new ActionError(
-          known.status,
-          known.kind,
-          `${known.message}; ${created.length} of ${jobs.length} Jobs were created before: ${names}`,
-          { cause: error },
-        )
-      }
-    }
-    return created
-  }
-
-  /** Returns the runs of command actions that the caller may list, newest first. */
-  async history(caller: Caller, filter: RunFilter = {}): Promise<readonly Run[]> {
-    return runsOf(await this.jobs(caller, filter.namespace), filter)
-  }
-
-  /**
-   * Lists the Jobs of all runs, or of targets of one namespace: in the namespace of Jobs, and beside their targets,
-   * where they are created by actions of untrusted maps and by `job-namespace: ${namespace}`.
-   */
-  async jobs(caller: Caller, ofTargetsIn?: string): Promise<readonly KubeObject[]> {
-    await this.#options.source.loadMap?.(kappnavNamespace, configName)
-    const { namespace } = jobSettings(this.#config(), ofTargetsIn ?? '')
-    const list = async (options: { readonly namespace?: string }): Promise<readonly KubeObject[]> =>
-      (await caller.client.list(Job, { ...options, labelSelector: runSelector })).items
-    if (namespace === '') return list({})
-    if (ofTargetsIn === undefined || ofTargetsIn === namespace) return list({ namespace })
-    // One of the two suffices: users of a namespace may often not list Jobs in kAppNav's.
-    const found = await Promise.allSettled([list({ namespace }), list({ namespace: ofTargetsIn })])
-    const failed = found.filter((result) => result.status === 'rejected')
-    const other = failed.find(({ reason }) => !(reason instanceof StatusError && reason.code === 403))
-    if (other !== undefined || failed.length === found.length) throw (other ?? failed[0]!).reason
-    return found.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
-  }
-
-  /** Deletes a run with its pods. Throws ActionError 404 for a Job of something else. */
-  async deleteRun(caller: Caller, namespace: string, name: string): Promise<void> {
-    const job = await caller.client.get(Job, { namespace, name })
-    if (job.metadata.labels?.[jobTypeLabel] !== 'command')
-      throw new ActionError(404, 'not-found', `Job ${namespace}/${name} is not a run of an action`)
-    await caller.client.delete(
-      Job,
-      { namespace, name },
-      { propagation: 'Background', preconditions: { uid: job.metadata.uid! } },
+    const { dryRun = false } = options
+    const delegate = await this.#delegateFor(action, settings)
+    if (delegate === undefined) return createAll(caller.client, planned, dryRun)
+    const map = `${action.from.map.namespace}/${action.from.map.name}`
+    const record = { requestedBy: caller.user.name, map, inputs: options.inputs }
+    return createAll(
+      delegate.client,
+      planned.map((job) => withRecord(job, record)),
+      dryRun,
     )
-  }
-
-  /** Returns the logs of the pods of a run. */
-  async logs(
-    caller: Caller,
-    namespace: string,
-    job: string,
-  ): Promise<readonly { readonly pod: string; readonly text: string }[]> {
-    await caller.client.get(Job, { namespace, name: job })
-    const { items } = await caller.client.list(Pod, { namespace, labelSelector: { matchLabels: { 'job-name': job } } })
-    const logs: { pod: string; text: string }[] = []
-    for (const { metadata } of items) {
-      const pod = metadata.name!
-      const text = await caller.client.send({
-        method: 'GET',
-        path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/log`,
-      })
-      logs.push({ pod, text: typeof text === 'string' ? text : JSON.stringify(text) })
-    }
-    return logs
   }
 
   /** Returns the derived status of a resource. */
   async status(caller: Caller, ref: ResourceRef): Promise<ResourceStatus> {
-    const { resource, resolution } = await this.#resolve(caller, ref)
-    return this.#statusOf(resource, resolution.target)
+    return this.applications.status(caller, await readTarget(this.#options.kinds, caller, ref))
   }
 
   /** Returns the sections of a resource's details. */
   async sections(caller: Caller, ref: ResourceRef): Promise<readonly Section[]> {
     const { resource, resolution } = await this.#resolve(caller, ref)
-    return this.#options.source.catalog().sectionsOf(resource, resolution.target)
+    return this.catalog().sectionsOf(resource, resolution.target)
   }
 
-  /** Returns the Applications that the caller may list, with their menus; hidden ones are left out. */
-  async applications(caller: Caller, namespace?: string): Promise<readonly WithMenu[]> {
-    let items: readonly KubeObject[]
-    try {
-      ;({ items } = await caller.client.list(applicationApi, { namespace }))
-    } catch (error) {
-      if (!isClientError(error, 'UnknownKind')) throw error
-      return []
-    }
-    return Promise.all(
-      items
-        .filter(({ metadata }) => metadata.annotations?.[hiddenAnnotation] === undefined)
-        .map((application) => this.#withMenu(caller, application)),
-    )
-  }
-
-  /**
-   * Returns the components of an Application with their menus: one list per kind and namespace, no request per
-   * component.
-   */
-  async components(
-    caller: Caller,
-    key: { readonly namespace: string; readonly name: string },
-  ): Promise<{ readonly components: readonly WithMenu[]; readonly unknown: readonly string[] }> {
-    const application = await caller.client.get(applicationApi, key)
-    const labelSelector = selectorOf(application)
-    const components: KubeObject[] = []
-    const unknown: string[] = []
-    for (const { group, kind } of labelSelector === undefined ? [] : componentKindsOf(application)) {
-      const found = await this.#options.kinds.kindOf(group === '' ? kind : `${kind}.${group}`)
-      if (found === undefined) {
-        unknown.push(`the server has no kind ${kind}${group === '' ? '' : ` in group ${group}`}`)
-        continue
-      }
-      for (const namespace of componentNamespaces(application)) {
-        let items: readonly KubeObject[]
-        try {
-          const like = { apiVersion: found.apiVersion, kind: found.kind }
-          ;({ items } = await caller.client.list(like, { namespace, labelSelector }))
-        } catch (error) {
-          const known = asActionError(error)
-          // One kind, or one namespace, that the caller may not list does not hide the others.
-          if (known?.status !== 403 && known?.status !== 404) throw error
-          unknown.push(known.message)
-          continue
-        }
-        components.push(
-          ...items
-            .map((item) => ({ ...item, apiVersion: found.apiVersion, kind: found.kind }))
-            .filter((item) => isComponent(application, item)),
-        )
-      }
-    }
-    return { components: await Promise.all(components.map((component) => this.#withMenu(caller, component))), unknown }
-  }
-
-  async #withMenu(caller: Caller, resource: KubeObject): Promise<WithMenu> {
-    const resolution = await this.resolveObject(resource)
-    return {
-      ...menuOf(resolution, resource, await this.#mayUse(caller, resolution)),
-      status: await this.#statusOf(resource, resolution.target),
-    }
-  }
-
-  #statusOf(resource: KubeObject, target: Target): Promise<ResourceStatus> {
-    const { source, runSnippet } = this.#options
+  async #mappedStatus(caller: Caller, object: KubeObject): Promise<ResourceStatus> {
+    const { target } = await this.resolveObject(object)
     return evaluateStatus(
-      source.catalog().statusMapOf(target),
-      resource,
-      runSnippet,
+      this.catalog().statusMapOf(target),
+      object,
+      this.#runSnippet(caller),
       unknownStatus(unknownWord(this.#config())),
     )
   }
@@ -348,25 +232,8 @@ export class ActionService {
     caller: Caller,
     ref: ResourceRef,
   ): Promise<{ readonly resource: KubeObject; readonly resolution: Resolution }> {
-    const resource = await this.#read(caller, ref)
+    const resource = await readTarget(this.#options.kinds, caller, ref)
     return { resource, resolution: await this.resolveObject(resource) }
-  }
-
-  async #read(caller: Caller, ref: ResourceRef): Promise<KubeObject> {
-    const kind = await this.#kindOf(ref)
-    const key = { namespace: kind.namespaced ? (ref.namespace ?? 'default') : '', name: ref.name }
-    return caller.client.get({ apiVersion: kind.apiVersion, kind: kind.kind }, key)
-  }
-
-  async #kindOf({ apiVersion, kind }: ResourceRef): Promise<ResourceKind> {
-    const found = await this.#options.kinds.kindOf(apiVersion === undefined ? kind : typeName(apiVersion, kind))
-    if (found === undefined)
-      throw new ActionError(
-        404,
-        'not-found',
-        `the server has no kind "${kind}"${apiVersion === undefined ? '' : ` in ${apiVersion}`}`,
-      )
-    return apiVersion === undefined ? found : { ...found, apiVersion: apiVersion.replace(/^\//, '') }
   }
 
   /** Data of kAppNav's configuration; empty when there is none. */
@@ -374,15 +241,16 @@ export class ActionService {
     return asData(this.#options.source.configMap(kappnavNamespace, configName)?.data)
   }
 
-  #find(resolution: Resolution, resource: KubeObject, name: string, type: ActionType): MergedAction {
+  #find(resolution: Resolution, resource: KubeObject, name: string, type?: ActionType): MergedAction {
     const { merged, target } = resolution
     const action = findAction(merged, name, type)
     if (action === undefined) {
-      const names = merged.actions.filter((one) => one.type === type).map((one) => one.name)
+      const names = merged.actions.filter((one) => type === undefined || one.type === type).map((one) => one.name)
+      const what = type === undefined ? 'action' : type === 'url-actions' ? 'url action' : 'command action'
       throw new ActionError(
         404,
         'not-found',
-        `${target.kind} ${target.namespace}/${target.name} has no ${type === 'url-actions' ? 'url' : 'command'} action "${name}"; it has ${names.join(', ') || 'none'}`,
+        `${target.kind} ${target.namespace}/${target.name} has no ${what} "${name}"; it has ${names.join(', ') || 'none'}`,
       )
     }
     const { isShown, reason } = availabilityOf(action.fields, resource)
@@ -391,44 +259,49 @@ export class ActionService {
     return action
   }
 
-  /** Returns the scope of the patterns of an action: as much as the map that defines it is trusted with. */
-  #scope(
+  #planContext(
     caller: Caller,
     resource: KubeObject,
-    { merged }: Resolution,
+    resolution: Resolution,
     action: MergedAction,
-  ): Omit<PatternScope, 'inputs'> {
-    const { source, kinds, runSnippet } = this.#options
-    const isTrusted = action.from.isUntrusted !== true
-    const live = new LiveCluster(caller.client, kinds)
+  ): Pick<PlanContext, 'merged' | 'scope'> {
+    const { source, kinds } = this.#options
+    const sources = { source, kinds, runSnippet: this.#runSnippet(caller) }
     return {
-      resource: asJson(withoutSecretData(resource)),
-      merged: scopeOf(merged, action),
-      globalMap: async (name) => {
-        if (!isTrusted && name !== builtinMap) {
-          const map = await caller.client.find(ConfigMap, { namespace: kappnavNamespace, name })
-          return map && asData(map.data)
-        }
-        await source.loadMap?.(kappnavNamespace, name)
-        const map = source.configMap(kappnavNamespace, name)
-        return map && asData(map.data)
-      },
-      runSnippet,
-      callFunction: functionsFor(
-        resource,
-        isTrusted ? live : new NamespaceCluster(live, resource.metadata.namespace ?? ''),
-      ),
+      merged: scopeOf(resolution.merged, action),
+      scope: actionScope(sources, caller, resource, resolution, action),
     }
   }
 
+  /** Callers take turns in the sandbox, and calls of those who have left are dropped. */
+  #runSnippet({ user, signal }: Caller): RunSnippet {
+    const { runSnippet } = this.#options
+    const options = { group: user.name, ...(signal === undefined ? {} : { signal }) }
+    return (source, args, more) => runSnippet(source, args, { ...more, ...options })
+  }
+
   #settingsOf(target: Target, { from }: Pick<MergedAction, 'from'>): JobSettings {
-    const settings = from.isUntrusted === true ? untrustedJobSettings : jobSettings
-    return settings(this.#config(), target.namespace)
+    const config = this.#config()
+    if (from.isUntrusted === true) return untrustedJobSettings(config, target.namespace)
+    const { runAs } = from.map
+    return runAs === undefined
+      ? jobSettings(config, target.namespace)
+      : delegatedJobSettings(config, target.namespace, runAs)
+  }
+
+  /**
+   * Returns the server as the creator of the Jobs of an action, if a trusted map names their account and administrators
+   * let the server create them; undefined when callers need rights of their own.
+   */
+  async #delegateFor({ from }: MergedAction, { namespace }: JobSettings): Promise<Delegate | undefined> {
+    const delegate = this.#delegate
+    if (from.isUntrusted === true || from.map.runAs === undefined || delegate === undefined) return undefined
+    return (await delegate.mayCreate(namespace)) ? delegate : undefined
   }
 
   /**
    * Url actions are for every caller that may read the resource, command actions for those with the rights to run them
-   * and to create their Jobs.
+   * and, unless the server creates their Jobs, to create these.
    */
   async #mayUse(caller: Caller, { target, merged }: Resolution): Promise<(action: MergedAction) => boolean> {
     const { rights } = this.#options
@@ -446,43 +319,35 @@ export class ActionService {
         target.isClusterScoped === true
           ? await rights.check(caller, '', right)
           : (await rulesIn(target.namespace)).allow(right)
-      const { namespace } = this.#settingsOf(target, action)
-      if (mayRun && (await rulesIn(namespace)).allow(createJobs)) allowed.add(action)
+      if (!mayRun) continue
+      const settings = this.#settingsOf(target, action)
+      if (
+        (await this.#delegateFor(action, settings)) !== undefined ||
+        (await rulesIn(settings.namespace)).allow(createJobs)
+      )
+        allowed.add(action)
     }
     return (action) => action.type === 'url-actions' || allowed.has(action)
   }
 }
 
-/** The right to create the Job of a run. */
-const createJobs: Right = { verb: 'create', group: 'batch', resource: 'jobs' }
-
-/** Name of the ConfigMap behind `${builtin.KEY}`. */
-const builtinMap = 'builtin'
-
-/** Returns a Secret without its values: patterns never substitute them. */
-function withoutSecretData(resource: KubeObject): KubeObject {
-  if (resource.kind !== 'Secret' || resource.apiVersion !== 'v1') return resource
-  const { data: _data, stringData: _stringData, ...rest } = resource
-  const { annotations, ...metadata } = rest.metadata
-  const kept = Object.entries(annotations ?? {}).filter(([key]) => key !== lastAppliedAnnotation)
-  return { ...rest, metadata: { ...metadata, annotations: Object.fromEntries(kept) } }
-}
-
-/** Annotation in which `kubectl apply` repeats the object, values of Secrets included. */
-const lastAppliedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration'
-
-/** Returns an address that is safe to open: a path of this server, http or https. Throws PatternError for any other. */
-function safeUrl(url: string): string {
-  const text = url.trim()
-  if (/^https?:\/\//i.test(text) || /^\/(?![/\\])/.test(text) || /^[?#]/.test(text)) return text
-  throw new PatternError(
-    'InvalidPattern',
-    `"${text.slice(0, 100)}" is not an address that a browser may open: it must begin with http://, https:// or /`,
-  )
-}
-
-/** Returns kubectl's long form of a kind: `deployment.v1.apps`, `pod.v1`. */
-function typeName(apiVersion: string, kind: string): string {
-  const [first = '', second] = apiVersion.replace(/^\//, '').split('/')
-  return second === undefined ? `${kind}.${first}` : `${kind}.${first === '' ? '' : `${second}.${first}`}`
+/** Creates Jobs one after another. Throws ActionError that names those created before the one that was refused. */
+async function createAll(client: Client, jobs: readonly KubeObject[], dryRun: boolean): Promise<readonly KubeObject[]> {
+  const created: KubeObject[] = []
+  for (const job of jobs) {
+    try {
+      created.push(await client.create(job, { dryRun }))
+    } catch (error) {
+      const known = asActionError(error)
+      if (created.length === 0 || known === undefined) throw error
+      const names = created.map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`).join(', ')
+      throw new ActionError(
+        known.status,
+        known.kind,
+        `${known.message}; ${created.length} of ${jobs.length} Jobs were created before: ${names}`,
+        { cause: error },
+      )
+    }
+  }
+  return created
 }

@@ -9,6 +9,8 @@ export interface Caller {
   readonly user: RouteUser
   /** A client with the rights of the user and no more. */
   readonly client: Client
+  /** Aborts when the caller no longer waits. */
+  readonly signal?: AbortSignal
 }
 
 /** A right on objects of a namespace. */

@@ -1,9 +1,10 @@
 // Action maps: ConfigMaps whose data hold actions, inputs, variables and snippets as JSON strings.
-import { isJsonObject, ownValue } from '@fairlead/kube'
+import { dns1123Subdomain, isJsonObject, ownValue } from '@fairlead/kube'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { MapData, asData } from '../data/map-data.ts'
 import type { MapObject } from '../data/map-data.ts'
 import type { Problem } from '../data/problem.ts'
+import { runAsAnnotation } from '../runs/run-record.ts'
 
 /** Annotation with the policy for less specific maps: `merge` or `replace`. */
 export const policyAnnotation = 'kappnav.actions.on.conflict'
@@ -33,6 +34,8 @@ export interface ActionMap {
   readonly namespace: string
   readonly name: string
   readonly policy: 'merge' | 'replace'
+  /** The service account that its commands run as on behalf of users who may not create their Jobs. */
+  readonly runAs?: string
   readonly actions: Readonly<Record<ActionType, readonly Action[]>>
   readonly parts: Readonly<Record<PartType, JsonObject>>
   readonly problems: readonly Problem[]
@@ -54,10 +57,12 @@ export function parseActionMap(object: MapObject): ActionMap {
       message: 'function-actions are not supported in this version; write a url-action or a cmd-action',
     })
   }
+  const runAs = accountOf(object.metadata.annotations, data.problems)
   return {
     namespace: object.metadata.namespace ?? '',
     name: object.metadata.name ?? '',
     policy: policyOf(object.metadata.annotations),
+    ...(runAs === undefined ? {} : { runAs }),
     actions,
     parts,
     problems: [...data.problems, ...policyProblems(object.metadata.annotations)],
@@ -109,6 +114,16 @@ function actionsOf(data: MapData, type: ActionType): readonly Action[] {
 
 function policyOf(annotations: unknown): ActionMap['policy'] {
   return isJsonObject(annotations) && ownValue(annotations, policyAnnotation) === 'replace' ? 'replace' : 'merge'
+}
+
+function accountOf(annotations: unknown, problems: Problem[]): string | undefined {
+  const value = isJsonObject(annotations) ? ownValue(annotations, runAsAnnotation) : undefined
+  if (value === undefined) return undefined
+  const [invalid] = typeof value === 'string' ? dns1123Subdomain(value) : ['it must be a string']
+  if (invalid === undefined) return value as string
+  const field = `metadata.annotations[${runAsAnnotation}]`
+  problems.push({ code: 'InvalidMap', field, message: `must be the name of a service account: ${invalid}` })
+  return undefined
 }
 
 function policyProblems(annotations: unknown): readonly Problem[] {

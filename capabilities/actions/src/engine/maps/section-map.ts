@@ -82,6 +82,21 @@ export function sectionsOf(maps: readonly SectionMap[], resource: Pick<KubeObjec
   return [...found.values()]
 }
 
+/** Returns the merged sections in the form of their data keys, without a resource. */
+export function mergedSections(maps: readonly SectionMap[]): JsonObject {
+  const replacing = maps.findIndex(({ policy }) => policy === 'replace')
+  const used = replacing < 0 ? maps : maps.slice(0, replacing + 1)
+  const byName = (key: 'sections' | 'datasources'): readonly JsonObject[] => {
+    const found = new Map<string, JsonObject>()
+    for (const one of used.flatMap((map) => map[key])) {
+      const name = ownValue(one, 'name') as string
+      if (!found.has(name)) found.set(name, one)
+    }
+    return [...found.values()]
+  }
+  return { sections: byName('sections'), 'section-datasources': byName('datasources') }
+}
+
 /** The `enablement-label` of a section may be a label or an annotation. */
 function isEnabled(section: JsonObject, { metadata }: Pick<KubeObject, 'metadata'>): boolean {
   const name = stringIn(section, 'enablement-label')

@@ -1,6 +1,6 @@
 // Status maps: they derive one word and a sentence from the status of a resource (originals/kappnav.md §4).
-import { isJsonObject, ownValue, parseJsonPath } from '@fairlead/kube'
-import type { JsonObject, JsonValue } from '@fairlead/kube'
+import { isJsonArray, isJsonObject, ownValue, parseJson, parseJsonPath, stringifyJson } from '@fairlead/kube'
+import type { JsonObject } from '@fairlead/kube'
 import { MapData, asData } from '../data/map-data.ts'
 import type { Problem } from '../data/problem.ts'
 import type { Candidate } from '../mapping/mapping-index.ts'
@@ -20,6 +20,8 @@ export interface ResourceStatus {
   readonly value: string
   readonly flyover: string
   readonly 'flyover.nls'?: string
+  /** Why the status map gave no status. */
+  readonly problem?: string
 }
 
 /** Returns the status for resources without another; the word is `status-unknown` of kAppNav's configuration. */
@@ -74,14 +76,19 @@ export async function evaluateStatus(
   unknown: ResourceStatus = unknownStatus(),
 ): Promise<ResourceStatus> {
   if (map === undefined) return unknown
-  if ('exists' in map) return statusFrom(map.exists, undefined) ?? unknown
+  const failed = (problem: string): ResourceStatus => ({ ...unknown, problem })
+  if ('exists' in map) return statusFrom(map.exists, undefined) ?? failed('its status map has no value in exists')
   const status = asData(resource['status'])
   if ('jsonpath' in map) return byPath(map.jsonpath, status) ?? unknown
   try {
-    const result = JSON.parse(await runSnippet(map.algorithm, [JSON.stringify(status)])) as JsonValue
-    return (isJsonObject(result) ? statusFrom(result, undefined) : undefined) ?? unknown
-  } catch {
-    return unknown
+    const text = await runSnippet(map.algorithm, [stringifyJson(status)], { mayBeCached: true })
+    const result = parseJson(text)
+    return (
+      (isJsonObject(result) ? statusFrom(result, undefined) : undefined) ??
+      failed('the algorithm of its status map returned no JSON object with a value')
+    )
+  } catch (error) {
+    return failed(`the algorithm of its status map failed: ${(error as Error).message}`)
   }
 }
 
@@ -114,10 +121,12 @@ function statusFrom(from: JsonObject, status: string | undefined): ResourceStatu
   if (typeof value !== 'string') return undefined
   const filled = (text: string): string => (status === undefined ? text : text.replaceAll('${status}', () => status))
   const flyover = ownValue(from, 'flyover')
-  const key = ownValue(from, 'flyover.nls')
+  const nls = ownValue(from, 'flyover.nls')
+  // The shipped maps write a list: the key and its arguments.
+  const key = isJsonArray(nls) ? nls.filter((part) => typeof part === 'string').join(',') : nls
   return {
     value,
     flyover: typeof flyover === 'string' ? filled(flyover) : value,
-    ...(typeof key === 'string' ? { 'flyover.nls': filled(key) } : {}),
+    ...(typeof key === 'string' && key !== '' ? { 'flyover.nls': filled(key) } : {}),
   }
 }

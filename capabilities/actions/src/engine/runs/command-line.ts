@@ -36,6 +36,9 @@ export function splitCommandLine(template: string): string[] {
   return args
 }
 
+/** Maximum number of pods, and so of Jobs, of one run. */
+const maxPods = 100
+
 /**
  * Splits a template and resolves each argument. Returns one command per pod if it has a pod token. Throws PatternError.
  */
@@ -56,6 +59,8 @@ export async function commandsOf(
   const pods = command[token + 1]!.split(',')
     .map((pod) => pod.trim())
     .filter((pod) => pod !== '')
+  if (pods.length > maxPods)
+    throw new PatternError('TooLarge', `${pods.length} pods were selected, and a run may have ${maxPods} at most`)
   if (pods.length === 0)
     throw new PatternError('NoValue', `no pod was selected: a comma-separated list of pods must follow ${podToken}`)
   return [...new Set(pods)].map((pod) => command.with(token + 1, pod))
@@ -69,8 +74,13 @@ interface Argument {
 
 async function argumentOf(pattern: Pattern, resolve: (pattern: Pattern) => Promise<Resolved>): Promise<Argument> {
   const parts: Argument['parts'][number][] = []
+  let length = 0
   for (const part of pattern) {
-    parts.push({ source: part.source, raw: 'raw' in part ? part.raw : '', value: whole(await resolve([part])) })
+    const value = whole(await resolve([part]))
+    length += value.length
+    // Checked at each part: a pattern may repeat a long value ten thousand times.
+    if (length >= maxArgumentBytes) throw tooLong()
+    parts.push({ source: part.source, raw: 'raw' in part ? part.raw : '', value })
   }
   return { value: parts.map(({ value }) => value).join(''), parts }
 }
@@ -82,8 +92,11 @@ const maxArgumentBytes = 131_072
 function checkLength({ value }: Argument): void {
   if (value.includes('\u0000'))
     throw new PatternError('InvalidPattern', 'an argument of the command contains a NUL character')
-  if (Buffer.byteLength(value) >= maxArgumentBytes)
-    throw new PatternError('TooLarge', `an argument of the command is longer than ${maxArgumentBytes - 1} bytes`)
+  if (Buffer.byteLength(value) >= maxArgumentBytes) throw tooLong()
+}
+
+function tooLong(): PatternError {
+  return new PatternError('TooLarge', `an argument of the command is longer than ${maxArgumentBytes - 1} bytes`)
 }
 
 /** Refuses a value that begins with "-" where the command would read it as an option that its author never wrote. */

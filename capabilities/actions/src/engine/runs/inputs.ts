@@ -2,6 +2,7 @@
 import { isJsonArray, isJsonObject, ownValue } from '@fairlead/kube'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import type { RunSnippet } from '../maps/snippet.ts'
+import { PatternError } from '../patterns/pattern.ts'
 
 /**
  * An input is missing, unknown or invalid. `kind` is the error word for clients.
@@ -23,6 +24,10 @@ export class InputError extends Error {
 /** A field of a form. */
 export interface InputField {
   readonly name: string
+  readonly label: string
+  readonly description: string
+  /** As written in the map: `string`, `list`, `multiselect`. */
+  readonly type: string
   readonly isOptional: boolean
   readonly default: string | undefined
   /** Only the values are accepted: none at all when their pattern gives none. */
@@ -67,13 +72,23 @@ export async function resolveForm(form: InputForm, resolve: ResolvePattern): Pro
     fields.push({
       ...field,
       values: isDynamic ? choicesOf(await resolve(only)) : field.values,
-      default: field.default?.includes('${') ? await resolve(field.default) : field.default,
+      default: field.default?.includes('${') ? await resolvedDefault(field.default, resolve) : field.default,
     })
   }
   return { ...form, fields }
 }
 
-/** Validates the inputs and adds the defaults of optional fields. Throws InputError. */
+/** Returns undefined for a default that this resource has no value for: the user gives one. */
+async function resolvedDefault(pattern: string, resolve: ResolvePattern): Promise<string | undefined> {
+  try {
+    return await resolve(pattern)
+  } catch (error) {
+    if (error instanceof PatternError && error.code === 'NoValue') return undefined
+    throw error
+  }
+}
+
+/** Validates the inputs and adds the defaults of fields without a value. Throws InputError. */
 export async function checkInputs(
   form: InputForm,
   body: JsonValue | undefined,
@@ -83,13 +98,16 @@ export async function checkInputs(
   const given = givenValues(form, body)
   const values: Record<string, string> = Object.create(null) as Record<string, string>
   for (const field of form.fields) {
-    const value = given.get(field.name) ?? (field.isOptional ? field.default : undefined)
+    const value = given.get(field.name) ?? field.default
     if (value !== undefined) values[field.name] = value
     else if (!field.isOptional) throw new InputError('validation-error', `"${field.name}" is required`, field.name)
   }
-  for (const field of form.fields) checkValue(field, given.get(field.name))
+  // The default of an optional field need not be a choice: "none", say. That of a required one stands for a value.
+  const checked = (field: InputField): string | undefined =>
+    given.get(field.name) ?? (field.isOptional ? undefined : values[field.name])
+  for (const field of form.fields) checkValue(field, checked(field))
   for (const field of form.fields) {
-    const value = given.get(field.name)
+    const value = checked(field)
     if (field.validator !== undefined && value !== undefined)
       await runValidator(field.name, field.validator, value, snippetOf(field.validator), runSnippet)
   }
@@ -178,8 +196,15 @@ function parseField(name: string, attributes: JsonObject): InputField {
   const choices = isJsonArray(values)
     ? values.filter((value) => value !== null && typeof value !== 'object').map(String)
     : []
+  const stringAt = (key: string): string => {
+    const value = ownValue(attributes, key)
+    return typeof value === 'string' ? value : ''
+  }
   return {
     name,
+    label: stringAt('label') || name,
+    description: stringAt('description'),
+    type: stringAt('type') || 'string',
     isOptional: optional === true || optional === 'true',
     default: given === undefined || given === null || typeof given === 'object' ? undefined : String(given),
     hasChoices: choices.length > 0,

@@ -137,14 +137,20 @@ export function jobFor(request: JobRequest, settings: JobSettings, uid: string):
   }
 }
 
-/** The states of a Job, in one word. */
-export type JobState = 'Succeeded' | 'Failed' | 'Running' | 'Waiting'
+/** The states of a Job, in one word. `Retrying`: a pod failed, and the next one has not started. */
+export type JobState = 'Succeeded' | 'Failed' | 'Running' | 'Waiting' | 'Retrying'
 
 /** Returns the state of a Job. A complete Job has succeeded even if pods of it failed before. */
 export function jobState({ status }: Job): JobState {
   if (isConditionTrue(status?.conditions, 'Complete')) return 'Succeeded'
   if (isConditionTrue(status?.conditions, 'Failed')) return 'Failed'
-  return (status?.active ?? 0) > 0 ? 'Running' : 'Waiting'
+  if ((status?.active ?? 0) > 0) return 'Running'
+  return (status?.failed ?? 0) > 0 ? 'Retrying' : 'Waiting'
+}
+
+/** Reports whether a Job is complete or has failed. */
+export function isFinished(job: Job): boolean {
+  return ['Succeeded', 'Failed'].includes(jobState(job))
 }
 
 /** Returns a valid label value: long ones are shortened with a hash, invalid characters are replaced. */

@@ -2,6 +2,7 @@
 import { findCondition } from '@fairlead/kube'
 import { jobKeys, jobState, jobTypeLabel, labelOf } from './job.ts'
 import type { Job, JobState } from './job.ts'
+import { recordedUser } from './run-record.ts'
 
 /** One run of a command action. */
 export interface Run {
@@ -16,7 +17,10 @@ export interface Run {
     readonly name: string
   }
   readonly application?: { readonly namespace: string; readonly name: string }
+  /** The user who ran it; as the creator of the Job says, unless `isRecorded`. */
   readonly user: string
+  /** The server created the Job on behalf of the user, and vouches for user, action and target. */
+  readonly isRecorded?: true
   readonly state: JobState
   readonly created: string
   readonly finished?: string
@@ -29,6 +33,8 @@ export interface RunFilter {
   readonly name?: string | undefined
   readonly action?: string | undefined
   readonly user?: string | undefined
+  /** Maximum number of runs; all when left out. */
+  readonly limit?: number | undefined
 }
 
 /** The label selector of all runs. */
@@ -43,6 +49,7 @@ export function runOf(job: Job): Run {
   const applicationName = value(jobKeys.applicationName)
   const subkind = value(jobKeys.subkind)
   const finished = finishTime(job)
+  const recorded = recordedUser(job)
   return {
     job: job.metadata.name ?? '',
     namespace: job.metadata.namespace ?? '',
@@ -59,7 +66,8 @@ export function runOf(job: Job): Run {
     ...(applicationName === ''
       ? {}
       : { application: { namespace: value(jobKeys.applicationNamespace), name: applicationName } }),
-    user: value(jobKeys.user),
+    user: recorded ?? value(jobKeys.user),
+    ...(recorded === undefined ? {} : { isRecorded: true }),
     state: jobState(job),
     created: job.metadata.creationTimestamp ?? '',
     ...(finished === undefined ? {} : { finished }),
@@ -80,11 +88,12 @@ export function runsOf(jobs: readonly Job[], filter: RunFilter = {}): readonly R
     .map(runOf)
     .filter(
       ({ target, action, user }) =>
-        matches(filter.kind, target.kind) &&
+        (filter.kind === undefined || filter.kind.toLowerCase() === target.kind.toLowerCase()) &&
         matches(filter.namespace, target.namespace) &&
         matches(filter.name, target.name) &&
         matches(filter.action, action) &&
         matches(filter.user, user),
     )
     .toSorted((a, b) => Date.parse(b.created) - Date.parse(a.created) || (a.job < b.job ? -1 : 1))
+    .slice(0, filter.limit)
 }

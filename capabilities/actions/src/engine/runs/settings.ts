@@ -37,6 +37,11 @@ export function untrustedJobSettings(config: JsonObject, namespace: string): Job
   return { ...jobSettings(config, namespace), namespace, serviceAccountName: 'default' }
 }
 
+/** Returns the settings of Jobs that the server creates for its callers, as the account that a trusted map names. */
+export function delegatedJobSettings(config: JsonObject, namespace: string, runAs: string): JobSettings {
+  return { ...jobSettings(config, namespace), serviceAccountName: runAs }
+}
+
 /**
  * Returns the namespaces whose mappings and maps count for all resources: kAppNav's own, and those that
  * `trusted-namespaces` lists, separated by commas; `*` is all. `config` is the data of the configuration, which only

@@ -1,5 +1,5 @@
 // `fairlead supply render|test|tree|rbac` as the command line calls them, on files and on the embedded server.
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Client } from '@fairlead/client'
@@ -112,7 +112,7 @@ describe('fairlead supply render', () => {
       '#   source: stamped',
       '# workload/two by ClusterSupplyChain chain',
       '#   image: waiting for [source] of resource [source]',
-      '#   source: waiting to read value [.status.url] from object [things.test.run/two-source] in namespace [team-a]',
+      '#   source: waiting for outputs: the object is not healthy yet',
     ])
   })
 
@@ -267,48 +267,5 @@ describe('fairlead supply rbac', () => {
       0,
       'apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  labels:\n    rbac.fairlead.dev/aggregate-to-supply: "true"\n  name: stamped\nrules:\n- apiGroups:\n  - test.run\n  resources:\n  - things\n  verbs:\n  - get\n  - list\n  - watch\n',
     ])
-  })
-})
-
-describe('templates in ytt', () => {
-  const template = { ...imageTemplate, spec: { imagePath: '.x', ytt: 'the template' } }
-  const files = (): string =>
-    write(
-      'all.yaml',
-      stringifyYamlDocuments([
-        {
-          ...chain,
-          spec: { ...chain.spec, resources: [{ name: 'image', templateRef: chain.spec.resources[0]!.templateRef }] },
-        },
-        template,
-        workloadOf('app', 'web', git),
-      ]),
-    )
-
-  test('are passed to ytt on standard input, with no data on the command line', async () => {
-    const program = write(
-      'ytt',
-      `#!/bin/sh\nread -r text\nprintf 'apiVersion: test.run/v1\\nkind: Thing\\nmetadata: {name: x}\\nspec: {text: "%s", arguments: "%s", params: %s}\\n' "$text" "$*" "$FAIRLEAD_params"\n`,
-    )
-    chmodSync(program, 0o755)
-    vi.stubEnv('YTT', program)
-    const { out } = await run('render', [], { filename: [files()] })
-    expect(out).toContain(
-      'spec:\n  arguments: -f - --data-values-env-yaml FAIRLEAD\n  params: {}\n  text: the template\n',
-    )
-  })
-
-  test('report the error of ytt, and that ytt is missing', async () => {
-    const program = write('ytt', '#!/bin/sh\necho "ytt: Error: no" >&2\nexit 1\n')
-    chmodSync(program, 0o755)
-    vi.stubEnv('YTT', program)
-    expect((await run('render', [], { filename: [files()] })).out).toContain(
-      'unable to apply ytt template: ytt: Error: no',
-    )
-    vi.stubEnv('YTT', '')
-    vi.stubEnv('PATH', '')
-    expect((await run('render', [], { filename: [files()] })).out).toContain(
-      'the ytt program is not installed where the controller runs',
-    )
   })
 })

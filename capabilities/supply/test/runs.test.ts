@@ -42,7 +42,11 @@ describe('an immutable lifecycle', () => {
 
   test('creates an object per change, takes outputs from the newest healthy one, and reports the health of the last', async () => {
     const waiting = await stage.owner('team-a/app', (owner) => conditionsOf(owner)['Ready']?.[0] === 'Unknown')
-    expect(conditionsOf(waiting)['ResourcesSubmitted']?.[1]).toBe('MissingValueAtPath')
+    expect(conditionsOf(waiting)['ResourcesSubmitted']).toEqual([
+      'Unknown',
+      'MissingValueAtPath',
+      'waiting for outputs: the object is not healthy yet',
+    ])
     await stage.setStatus(`team-a/${(await runOf('1')).metadata.name}`, succeeded('True', 'done'))
     expect(previews(await stage.ready('team-a/app', 'True'))).toEqual(['"1"'])
     await want('2')
@@ -54,6 +58,24 @@ describe('an immutable lifecycle', () => {
     )
     await stage.setStatus(`team-a/${(await runOf('2')).metadata.name}`, succeeded('True'))
     expect(previews(await stage.ready('team-a/app', 'True'))).toEqual(['"2"'])
+  })
+
+  test('names the path that a healthy object lacks', async () => {
+    await stage.apply(
+      template('ClusterSourceTemplate', 'paths', {
+        lifecycle: 'tekton',
+        urlPath: '.spec.url',
+        revisionPath: '.status.tested',
+        template: { ...thing, metadata: { generateName: 'paths-' }, spec: { url: 'here' } },
+      }),
+      supplyChain('paths', 'paths', [{ name: 'paths', templateRef: { kind: 'ClusterSourceTemplate', name: 'paths' } }]),
+      workloadOf('paths', 'paths'),
+    )
+    await runAppears(2)
+    const { metadata } = (await stage.things()).find(({ spec }) => spec?.['url'] === 'here')!
+    await stage.setStatus(`team-a/${metadata.name}`, succeeded('True'))
+    const message = `cannot read value [.status.tested] from healthy object [things.test.run/${metadata.name}] in namespace [team-a], contact Platform Eng`
+    await stage.owner('team-a/paths', (owner) => conditionsOf(owner)['ResourcesSubmitted']?.[2] === message)
   })
 
   test('creates nothing after a restart, and a new object when an earlier spec returns', async () => {

@@ -8,7 +8,7 @@ import { validators } from '../admission/validators.ts'
 import { OwnKinds } from '../offline/own-kinds.ts'
 import { render } from '../offline/rendering.ts'
 import type { Rendering } from '../offline/rendering.ts'
-import { findYtt } from '../ytt/ytt-program.ts'
+import { Ytt } from '../ytt/ytt.ts'
 
 /** Prints the stamped objects of every owner. Exit code 1 when a manifest is invalid or a resource fails. */
 export async function run({
@@ -23,7 +23,7 @@ export async function run({
   const problems = manifests.flatMap((manifest) => admissionErrors(manifest, kinds))
   for (const problem of problems) err(problem)
   const objects = manifests.map(({ object }) => object)
-  const renderings = await render(objects, { ytt: findYtt(), now: systemClock.now() })
+  const renderings = await render(objects, { ytt: new Ytt(), now: systemClock.now() })
   if (renderings.length === 0)
     throw new CommandError(`There is no Workload and no Deliverable in ${filename.join(', ')}`)
   for (const rendering of renderings) out(format(rendering))

@@ -6,7 +6,7 @@ import { exitCode, usageError } from '@fairlead/offline'
 import { runCartotests } from '../offline/cartotest.ts'
 import { runHealthTests } from '../offline/health-test.ts'
 import type { TestOutcome } from '../offline/test-outcome.ts'
-import { findYtt } from '../ytt/ytt-program.ts'
+import { Ytt } from '../ytt/ytt.ts'
 
 /** Ends with `N passed, N failed`. Exit code 1 when a test fails. */
 export async function run({
@@ -14,7 +14,7 @@ export async function run({
   out,
 }: CommandContext<object, { readonly folder: string }>): Promise<number> {
   if (!existsSync(folder)) throw usageError(`There is no folder ${folder}`)
-  const outcomes = [...(await runCartotests(folder, findYtt())), ...runHealthTests(folder, systemClock.now())]
+  const outcomes = [...(await runCartotests(folder, new Ytt())), ...runHealthTests(folder, systemClock.now())]
   for (const { name, outcome, problem } of outcomes) {
     out(`${outcome.padEnd(7)} ${name}${outcome === 'skipped' ? `: ${problem}` : ''}`)
     if (outcome === 'failed') for (const line of (problem ?? '').split('\n')) out(`    ${line}`)

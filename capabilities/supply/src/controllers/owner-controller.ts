@@ -29,6 +29,7 @@ import { OrphanRemoval, removalGrace } from './orphan-removal.ts'
 import { LiveCluster } from '../runtime/live-cluster.ts'
 import type { LiveClusterDependencies } from '../runtime/live-cluster.ts'
 import type { SupplyMetrics } from '../runtime/metrics.ts'
+import type { Ytt } from '../ytt/ytt.ts'
 import { StampedKinds } from '../runtime/stamped-kinds.ts'
 import { templatesReadiness } from '../runtime/templates-readiness.ts'
 
@@ -60,11 +61,7 @@ export class OwnerController {
   readonly #kinds: StampedKinds
   readonly #cluster: LiveClusterDependencies
 
-  constructor(
-    manager: Manager,
-    chain: ChainKinds,
-    options: { readonly metrics: SupplyMetrics; readonly ytt: string | undefined },
-  ) {
+  constructor(manager: Manager, chain: ChainKinds, options: { readonly metrics: SupplyMetrics; readonly ytt: Ytt }) {
     const { metrics, ytt } = options
     const { ownerKind } = chain
     this.#chain = chain

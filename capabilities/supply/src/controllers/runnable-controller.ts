@@ -51,7 +51,7 @@ export class RunnableController {
       label: ownerLabel('Runnable'),
       ownerExists: (key) => this.controller.informer.lastKnown.has(key),
     })
-    this.#cluster = { access: manager.access, kinds: this.#kinds, metrics, recorder: this.#recorder, ytt: undefined }
+    this.#cluster = { access: manager.access, kinds: this.#kinds, metrics, recorder: this.#recorder }
   }
 
   async #reconcile(context: Context): Promise<Result> {

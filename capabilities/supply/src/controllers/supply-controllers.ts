@@ -2,7 +2,7 @@
 import type { Manager } from '@fairlead/controller'
 import { deliveries, supplyChains } from '../runtime/chain-kinds.ts'
 import { SupplyMetrics } from '../runtime/metrics.ts'
-import { findYtt } from '../ytt/ytt-program.ts'
+import { Ytt } from '../ytt/ytt.ts'
 import { startBlueprintController } from './blueprint-controller.ts'
 import { OwnerController } from './owner-controller.ts'
 import { RunnableController } from './runnable-controller.ts'
@@ -14,10 +14,10 @@ export interface SupplyControllers {
   readonly runnables: RunnableController
 }
 
-/** Starts all controllers. `ytt` is the path of the ytt program; found by {@link findYtt} when left out. */
+/** Starts all controllers. `ytt` is the path of the ytt program; looked for on the PATH when left out. */
 export function startControllers(manager: Manager, options: { readonly ytt?: string } = {}): SupplyControllers {
   const metrics = new SupplyMetrics(manager.metrics.registry)
-  const ytt = options.ytt ?? findYtt()
+  const ytt = new Ytt({ program: options.ytt })
   for (const kinds of [supplyChains, deliveries]) startBlueprintController(manager, kinds)
   return {
     workloads: new OwnerController(manager, supplyChains, { metrics, ytt }),

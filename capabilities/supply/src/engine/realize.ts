@@ -25,7 +25,9 @@ export async function realize(chain: Chain, cluster: Cluster): Promise<RealizedR
   const running = new Map<string, Promise<RealizedResource>>()
   const realized = (resource: BlueprintResource): Promise<RealizedResource> => {
     let run = running.get(resource.name)
-    if (run === undefined) running.set(resource.name, (run = realizeOne({ chain, resource, cluster }, provided)))
+    // Asynchronous, so that long chains need no deep stack.
+    run ??= Promise.resolve().then(() => realizeOne({ chain, resource, cluster }, provided))
+    running.set(resource.name, run)
     return run
   }
   const provided = async (input: Input, of: BlueprintResource): Promise<ResolvedInput | Verdict> => {
@@ -51,7 +53,7 @@ async function realizeOne(
     withEarlierObject({ resource, template, submitted }, cluster)
   if (choice.kind === 'none') return unstamped(choice.submitted)
   const template =
-    choice.kind === 'template' ? await cluster.template(resource.templateRef.kind, choice.name) : await undefined
+    choice.kind === 'template' ? await cluster.template(resource.templateRef.kind, choice.name) : undefined
   if (choice.kind === 'template' && template === undefined) {
     const reference = `${resource.templateRef.kind}/${choice.name}`
     const message = `unable to get template [${reference}] for resource [${resource.name}] in supply chain [${chainName}]`

@@ -13,7 +13,7 @@ import type { Outputs } from '../engine/values/output.ts'
 import { mergeParams } from '../engine/templates/params.ts'
 import { renderTemplate, labelsFor, stampLabel, stamped } from '../engine/templates/stamp.ts'
 import { chooseTemplate } from '../engine/templates/template-choice.ts'
-import { renderYtt } from '../ytt/ytt-program.ts'
+import type { Ytt } from '../ytt/ytt.ts'
 import type { TestOutcome } from './test-outcome.ts'
 
 /** Paths are of files; undefined where neither the folder nor one above it sets them. */
@@ -30,19 +30,13 @@ interface Settings {
 }
 
 /**
- * Runs every test below a folder. `ytt` is the path of the ytt program, without which tests of ytt templates are
- * skipped.
+ * Runs every test below a folder. Without the ytt program, tests of ytt templates are skipped.
  */
-export async function runCartotests(folder: string, ytt: string | undefined): Promise<TestOutcome[]> {
+export async function runCartotests(folder: string, ytt: Ytt): Promise<TestOutcome[]> {
   return walk(folder, '', { chains: [], compare: {} }, ytt)
 }
 
-async function walk(
-  folder: string,
-  name: string,
-  inherited: Settings,
-  ytt: string | undefined,
-): Promise<TestOutcome[]> {
+async function walk(folder: string, name: string, inherited: Settings, ytt: Ytt): Promise<TestOutcome[]> {
   const settings = settingsOf(folder, inherited)
   const subfolders = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
   if (subfolders.length === 0) return settings.template === undefined ? [] : [await runOne(name, settings, ytt)]
@@ -82,10 +76,10 @@ function settingsOf(folder: string, inherited: Settings): Settings {
   }
 }
 
-async function runOne(name: string, settings: Settings, ytt: string | undefined): Promise<TestOutcome> {
+async function runOne(name: string, settings: Settings, ytt: Ytt): Promise<TestOutcome> {
   try {
     const [template] = settings.isPreprocessed === true ? [] : readObjects<Template>(settings.template!)
-    if (template === undefined || (template.spec.ytt !== undefined && ytt === undefined))
+    if (template === undefined || (template.spec.ytt !== undefined && ytt.program === undefined))
       return { name, outcome: 'skipped', problem: 'the ytt program is missing (set YTT, or put it on the PATH)' }
     const object = await stampFor(template, settings, ytt)
     const path = required(settings.expected, 'expected.yaml')
@@ -99,7 +93,7 @@ async function runOne(name: string, settings: Settings, ytt: string | undefined)
   }
 }
 
-async function stampFor(template: Template, settings: Settings, ytt: string | undefined): Promise<KubeObject> {
+async function stampFor(template: Template, settings: Settings, ytt: Ytt): Promise<KubeObject> {
   const [owner] = readObjects<Owner>(required(settings.workload, 'workload.yaml'))
   if (owner === undefined) throw new CommandError(`${settings.workload}: there is no owner`)
   const ownerKind = owner.kind as OwnerKind
@@ -130,7 +124,7 @@ async function stampFor(template: Template, settings: Settings, ytt: string | un
   const rendered =
     template.spec.ytt === undefined
       ? renderTemplate(template.spec, context)
-      : await renderYtt(template.spec.ytt, context, ytt)
+      : await ytt.render(template.spec.ytt, context)
   return stamped(rendered, owner, labels)
 }
 

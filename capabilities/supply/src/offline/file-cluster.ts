@@ -4,13 +4,12 @@ import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import type { ClusterHealthRule, Owner, OwnerKind, Template, TemplateKind } from '../api.ts'
 import type { Cluster } from '../engine/cluster.ts'
 import { ownerLabel, stampLabel } from '../engine/templates/stamp.ts'
-import { renderYtt } from '../ytt/ytt-program.ts'
+import type { Ytt } from '../ytt/ytt.ts'
 import type { ManifestIndex } from './manifest-index.ts'
 
 /** Options that the owners of one command share. */
 export interface FileClusterOptions {
-  /** Path of the ytt program; undefined when there is none. */
-  readonly ytt: string | undefined
+  readonly ytt: Ytt
   /** Milliseconds since the epoch. */
   readonly now: number
 }
@@ -22,7 +21,7 @@ export class FileCluster implements Cluster {
   readonly stamped: KubeObject[] = []
   readonly #owner: Owner
   readonly #manifests: ManifestIndex
-  readonly #ytt: string | undefined
+  readonly #ytt: Ytt
 
   /**
    * `manifests` has templates, ClusterHealthRules, and stamped objects with the status that they have in some cluster.
@@ -43,7 +42,7 @@ export class FileCluster implements Cluster {
   }
 
   renderYtt(template: string, context: JsonObject): Promise<JsonValue> {
-    return renderYtt(template, context, this.#ytt)
+    return this.#ytt.render(template, context)
   }
 
   async apply(desired: KubeObject): Promise<KubeObject> {

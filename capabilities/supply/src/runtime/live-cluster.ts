@@ -18,8 +18,8 @@ import type { ClusterHealthRule, Owner, Template, TemplateKind } from '../api.ts
 import { ApplyError } from '../engine/apply-error.ts'
 import type { Cluster } from '../engine/cluster.ts'
 import { runNumber, runOrder, withRunNumber } from '../engine/runs/run-number.ts'
-import { stampLabel } from '../engine/templates/stamp.ts'
-import { renderYtt } from '../ytt/ytt-program.ts'
+import { StampError, stampLabel } from '../engine/templates/stamp.ts'
+import type { Ytt } from '../ytt/ytt.ts'
 import { impersonate, requeueOnGrant } from './account.ts'
 import type { Account } from './account.ts'
 import { healthRuleKind, templateKind } from './kinds.ts'
@@ -33,8 +33,8 @@ export interface LiveClusterDependencies {
   readonly kinds: StampedKinds
   readonly metrics: SupplyMetrics
   readonly recorder: EventRecorder
-  /** Path of the ytt program; undefined when there is none. */
-  readonly ytt: string | undefined
+  /** Left out for Runnables, whose templates are never in ytt. */
+  readonly ytt?: Ytt
 }
 
 /** The {@link Cluster} of one owner in one pass. */
@@ -68,7 +68,9 @@ export class LiveCluster implements Cluster {
   }
 
   renderYtt(template: string, context: JsonObject): Promise<JsonValue> {
-    return renderYtt(template, context, this.#dependencies.ytt)
+    const { ytt } = this.#dependencies
+    if (ytt === undefined) throw new StampError('templates of runs cannot be in ytt')
+    return ytt.render(template, context)
   }
 
   async apply(stamped: KubeObject): Promise<KubeObject> {

@@ -43,9 +43,6 @@ export function runsToPrune<T extends Run>(
  */
 export function submittedFromRuns(runs: readonly Run[]): Verdict {
   if (newestHealthyRun(runs) !== undefined) return verdict('True', 'ResourceSubmissionComplete')
-  return verdict(
-    'Unknown',
-    'MissingValueAtPath',
-    `none of ${runs.length} objects is healthy yet, so there is no output to read`,
-  )
+  const who = runs.length === 1 ? 'the object is not' : `none of the ${runs.length} objects is`
+  return verdict('Unknown', 'MissingValueAtPath', `waiting for outputs: ${who} healthy yet`)
 }

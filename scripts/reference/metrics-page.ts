@@ -22,7 +22,7 @@ export async function metricsPage(capabilities: readonly Capability[]): Promise<
     if (own.length > 0) sections.push(`## ${capability.name}`, metricTable(own))
   }
   const intro =
-    'What is served at `/metrics` by a manager that has a server, in the names that dashboards of controller-runtime and client-go know; each capability adds its own. The API server has a `/metrics` of its own.'
+    'What is served at `/metrics` by a manager that has a server, in the names that dashboards of controller-runtime and client-go know; each capability adds its own. `fairlead up` shows them all at the `/metrics` of its API server.'
   return {
     name: 'metrics.md',
     text: page(

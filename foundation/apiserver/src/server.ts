@@ -122,7 +122,7 @@ export class ApiServer implements AsyncDisposable {
       await options.onRestored?.()
     }
     const routes = [
-      ...serverRoutes({ store, registry, clock, access, upstreams, metrics, restored }),
+      ...serverRoutes({ store, registry, clock, access, upstreams, metrics, otherMetrics: options.metrics, restored }),
       capabilityRoutes,
       ...(options.routes ?? []),
     ]

@@ -54,6 +54,8 @@ export interface ManagerOptions {
    * its caches warm.
    */
   readonly shards?: ShardOptions
+  /** The metrics to add to, where managers of one process share them; its own when left out. */
+  readonly metrics?: Metrics
   /** Serves health, metrics and webhooks; nothing when left out. Every replica serves, leader or not. */
   readonly server?: ManagerServerOptions
   /** Called when leadership was lost: the process should exit, as another leader works now. */
@@ -136,7 +138,7 @@ export class Manager implements AsyncDisposable {
    * sync in the background.
    */
   static async start(options: ManagerOptions): Promise<Manager> {
-    const metrics = Metrics.create()
+    const metrics = options.metrics ?? Metrics.create()
     if (options.crds !== undefined) await installDefinitions(options.client, options.crds)
     const manager = new Manager(options, await metrics)
     try {

@@ -5,9 +5,8 @@ import { ApiServer, memory, sqlite, StoreError } from '@fairlead/apiserver'
 import type { PodLogs, Storage } from '@fairlead/apiserver'
 import { systemClock } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
-import { createLogger, Manager } from '@fairlead/controller'
+import { createLogger, installDefinitions, Manager, Metrics } from '@fairlead/controller'
 import type { Capability, Logger } from '@fairlead/controller'
-import { installDefinitions } from '@fairlead/controller'
 import { AsyncDisposableStack } from '@fairlead/kube'
 import { CommandError, usageError } from '@fairlead/offline/command-error'
 import { configuredAddress } from './configured-address.ts'
@@ -77,7 +76,8 @@ async function start(
     Promise.all(options.capabilities.map((entry) => entry.load())),
   ])
   const runner = await makeRunner(options)
-  const server = resources.use(await startServer(options, data, loaded, logger, runner?.logs))
+  const metrics = await Metrics.create()
+  const server = resources.use(await startServer(options, data, loaded, logger, metrics, runner?.logs))
   const admin = server.client({ manager: 'fairlead-up' })
   await install(admin, loaded)
 
@@ -92,7 +92,7 @@ async function start(
     ...options.resolve,
   ])
   for (const capability of loaded) {
-    const manager = resources.use(await startManager(server, capability, logger))
+    const manager = resources.use(await startManager(server, capability, logger, metrics))
     const instance = await capability.setup(manager, {
       resolve,
       signal,
@@ -141,6 +141,7 @@ async function startServer(
   data: DataFolder,
   loaded: readonly Capability[],
   logger: Logger,
+  metrics: Metrics,
   podLogs: PodLogs | undefined,
 ): Promise<ApiServer> {
   const storage: Storage = options.inMemory ? memory() : sqlite(data.store)
@@ -149,6 +150,7 @@ async function startServer(
       storage,
       authorization: 'RBAC',
       ...(podLogs && { podLogs }),
+      metrics: () => metrics.text(),
       validators: loaded.flatMap((capability) => capability.admission ?? []),
       resolve: async (host, port) => configuredAddress(options.resolve, host, port),
       onError: (error) => logger.error('Could not finish work of the API server', { error }),
@@ -162,14 +164,16 @@ async function startServer(
 }
 
 /** Returns a client with the rights of the capability's service account, as in a cluster. */
-async function startManager(server: ApiServer, capability: Capability, logger: Logger): Promise<Manager> {
+async function startManager(
+  server: ApiServer,
+  capability: Capability,
+  logger: Logger,
+  metrics: Metrics,
+): Promise<Manager> {
   const account = `system:serviceaccount:${systemNamespace}:${accountName(capability)}`
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${systemNamespace}`, 'system:authenticated']
   const client = server.client({ as: { name: account, groups }, manager: accountName(capability) })
-  return Manager.start({
-    client,
-    logger: logger.child({ capability: capability.name }),
-  })
+  return Manager.start({ client, metrics, logger: logger.child({ capability: capability.name }) })
 }
 
 async function startSimulator(server: ApiServer, files: readonly string[], logger: Logger): Promise<Manager> {

@@ -4,8 +4,8 @@ import type { Route } from '../http/route.ts'
 import { uncached } from '../response/response.ts'
 import type { MetricSources } from './exposition.ts'
 
-/** Returns the route; it responds in Prometheus' text form. */
-export function metricsRoute(sources: MetricSources): Route {
+/** Returns the route; it responds in Prometheus' text form. `others` returns further metrics in that form. */
+export function metricsRoute(sources: MetricSources, others: () => Promise<string> = async () => ''): Route {
   let loaded: Promise<{ contentType: string; text: () => Promise<string> }> | undefined
   return {
     rootPaths: () => ['/metrics'],
@@ -16,7 +16,7 @@ export function metricsRoute(sources: MetricSources): Route {
       return {
         status: 200,
         headers: { ...uncached, 'content-type': contentType },
-        body: { kind: 'bytes', bytes: Buffer.from(await text()) },
+        body: { kind: 'bytes', bytes: Buffer.from((await text()) + (await others())) },
       }
     },
   }

@@ -43,6 +43,8 @@ export interface ApiServerOptions {
   readonly authenticators?: readonly Authenticator[]
   /** Called after a restore into the running server, before its response ends: recreates the objects of the start. */
   readonly onRestored?: () => Promise<void>
+  /** Returns what `/metrics` shows beside the server's own: the metrics of controllers in this process, as text. */
+  readonly metrics?: () => Promise<string>
   /** HTTP routes beside the API. */
   readonly routes?: readonly Route[]
   /** Limits of the requests in flight of each user and of all; those beyond get 429. */

@@ -21,6 +21,8 @@ export interface RouteParts {
   readonly access: AccessControl
   readonly upstreams: UpstreamResolver
   readonly metrics: RequestMetrics
+  /** Returns further metrics as text. */
+  readonly otherMetrics: (() => Promise<string>) | undefined
   /** Called after the commit of a restore. */
   readonly restored: () => Promise<void>
 }
@@ -33,6 +35,7 @@ export function serverRoutes({
   access,
   upstreams,
   metrics,
+  otherMetrics,
   restored,
 }: RouteParts): readonly Route[] {
   return [
@@ -45,7 +48,7 @@ export function serverRoutes({
       { name: 'etcd', check: () => store.lastError },
     ]),
     versionRoute(serverVersion),
-    metricsRoute({ requests: metrics, registry, store, version: serverVersion }),
+    metricsRoute({ requests: metrics, registry, store, version: serverVersion }, otherMetrics),
     backupRoute({ store, clock, authorizer: access.authorizer, server: serverVersion['gitVersion']!, restored }),
   ]
 }

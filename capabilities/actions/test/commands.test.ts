@@ -125,6 +125,21 @@ describe('actions lint', () => {
   })
 })
 
+describe('actions lint on a folder', () => {
+  test('leaves out files that are no manifests, such as the example.yaml of an example', async () => {
+    const linted = await fairlead('lint', [[join(import.meta.dirname, '../../../examples/actions')]])
+    expect(linted).toMatchObject({ code: 0, err: '5 objects checked: 0 errors, 1 warnings' })
+  })
+
+  test('exits 2 when there is nothing to check', async () => {
+    expect(await fairlead('lint', [[path('trader.yaml')]])).toEqual({
+      code: 2,
+      out: '',
+      err: 'there is nothing to check in trader.yaml: no KindActionMapping and no map of actions',
+    })
+  })
+})
+
 describe('actions why on files', () => {
   test('prints candidates and the resulting actions', async () => {
     expect(

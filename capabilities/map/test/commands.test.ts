@@ -216,6 +216,27 @@ describe('fairlead map render', () => {
     ])
   })
 
+  test('notes that the scope of a parent without a CustomResourceDefinition is taken for namespaced', async () => {
+    const policies = controller.replace(
+      '{apiVersion: v1, resource: serviceaccounts}',
+      '{apiVersion: q.example.com/v1, resource: policies}',
+    )
+    const policy = 'apiVersion: q.example.com/v1\nkind: Policy\nmetadata: {name: small}\n'
+    const { err } = await runCommand('render', {
+      filename: [file('policies.yaml', policies), file('policy.yaml', policy)],
+    })
+    expect(err).toBe(
+      'note: the scope of Policy (q.example.com/v1) is not known and taken for namespaced: add its CustomResourceDefinition with -f',
+    )
+  })
+
+  test.each([
+    [{ hook: 'notaurl' }, '--hook notaurl is not a URL: write for example http://127.0.0.1:8080'],
+    [{ resolve: ['x'] }, '--resolve x: write name=host:port, for example my-hook.my-namespace=127.0.0.1:8080'],
+  ])('exits 2 for a flag of another form: %j', async (options, err) => {
+    expect(await runCommand('render', { filename: files, ...options })).toEqual({ code: 2, out: '', err })
+  })
+
   test('exits 2 without files and for an unknown output format', async () => {
     expect((await runCommand('render', {})).code).toBe(2)
     expect((await runCommand('render', { filename: files, output: 'xml' })).code).toBe(2)
@@ -271,6 +292,21 @@ describe('fairlead map test', () => {
       err: `${path}: a case file must have the list cases`,
     })
     expect((await runCommand('test', {}, [join(folder, 'missing')])).err).toContain('missing')
+  })
+
+  test('exits 2 when there is no case at all', async () => {
+    const path = file('none.json', '{"cases": []}')
+    expect(await runCommand('test', {}, [path])).toEqual({
+      code: 2,
+      out: '',
+      err: `there are no tests in ${path}: a case file is JSON with the list cases (capabilities/map/README.md, "Test hooks")`,
+    })
+  })
+
+  test('passes the case of the README', async () => {
+    const readme = readFileSync(join(root, 'capabilities/map/README.md'), 'utf8')
+    const path = file('readme.json', /```json file=cases\/copies.json\n([^]*?)```/.exec(readme)![1]!)
+    expect(await runCommand('test', {}, [path])).toEqual({ code: 0, out: '1 passed, 0 failed', err: '' })
   })
 })
 

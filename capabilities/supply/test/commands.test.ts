@@ -204,6 +204,17 @@ describe('fairlead supply test', () => {
     expect((await run('test', [folder])).out).toContain('    status: expected "False", is "True"')
     expect((await run('test', [join(folder, 'none')])).code).toBe(2)
   })
+
+  test('exits 2 for a folder without tests, so that a folder that moved does not leave CI green', async () => {
+    write('empty/readme.md', '')
+    const { code, out, err } = await run('test', [join(folder, 'empty')])
+    expect({ code, out, err: err.replace(folder, '') }).toEqual({
+      code: 2,
+      out: '',
+      err: 'there are no tests in /empty: a test is a folder with template.yaml or info.yaml and expected.yaml (cartotest), or a file health_test.yaml',
+    })
+    expect(await run('test', [join(folder, 'empty/readme.md')])).toMatchObject({ code: 2 })
+  })
 })
 
 describe('fairlead supply tree', () => {

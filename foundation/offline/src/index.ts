@@ -15,6 +15,11 @@ export type { ResourceKind } from './resource-kind.ts'
 export { pluralOf } from './plural.ts'
 export { CrdSchemas, validManifests } from './crd-schemas.ts'
 
+// flags and results of commands
+export { hostAddresses } from './host-address.ts'
+export { testSummary } from './test-summary.ts'
+export type { TestCounts } from './test-summary.ts'
+
 // plans
 export { formatPlan, planFormats, planReference, printPlan } from './plan.ts'
 export type { Plan, PlanAction, PlanFormat, PlanReference } from './plan.ts'

@@ -25,6 +25,7 @@ export class KindCatalog {
   /** By group and kind: the other versions of a kind say whether it is namespaced. */
   readonly #byGroupKind = new Map<string, ResourceKind>()
   readonly #builtinGroups = new Set<string>()
+  readonly #guessed = new Set<ResourceKind>()
 
   /**
    * Collects the kinds of CustomResourceDefinitions among the objects. An object whose kind nothing defines is taken
@@ -82,6 +83,11 @@ export class KindCatalog {
     )
   }
 
+  /** Reports whether nothing says if a kind is namespaced, which is assumed: an object without a namespace has it. */
+  isScopeGuessed({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }): boolean {
+    return this.#guessed.has(this.#byKind.get(`${apiVersion}/${kind}`)!)
+  }
+
   #add(kind: ResourceKind): void {
     this.#byResource.set(`${kind.apiVersion}/${kind.plural}`, kind)
     this.#byKind.set(`${kind.apiVersion}/${kind.kind}`, kind)
@@ -93,7 +99,7 @@ export class KindCatalog {
     const known = this.#byKind.get(`${apiVersion}/${kind}`)
     const sibling = known ?? this.#byGroupKind.get(`${group}/${kind}`)
     if (known !== undefined || this.#builtinGroups.has(group)) return
-    this.#add({
+    const guess: ResourceKind = {
       apiVersion,
       group,
       version,
@@ -102,7 +108,9 @@ export class KindCatalog {
       singular: sibling?.singular ?? kind.toLowerCase(),
       shortNames: sibling?.shortNames ?? [],
       namespaced: metadata.namespace !== undefined || (sibling?.namespaced ?? true),
-    })
+    }
+    this.#add(guess)
+    if (sibling === undefined && metadata.namespace === undefined) this.#guessed.add(guess)
   }
 
   #unknown(named: string, apiVersion: string, plural: string): never {

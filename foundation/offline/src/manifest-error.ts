@@ -9,8 +9,8 @@ export class ManifestError extends CommandError {
   readonly line: number
 
   /** `message` without the position. */
-  constructor(file: string, line: number, message: string, options?: ErrorOptions) {
-    super(`${line > 0 ? `${file}:${line}` : file}: ${message}`, undefined, options)
+  constructor(file: string, line: number, message: string, options?: ErrorOptions & { readonly exitCode?: number }) {
+    super(`${line > 0 ? `${file}:${line}` : file}: ${message}`, options?.exitCode, options)
     this.name = 'ManifestError'
     this.file = file
     this.line = line

@@ -1,6 +1,7 @@
 // Finds the files that a path names.
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { exitCode } from './command-error.ts'
 import { ManifestError } from './manifest-error.ts'
 
 const extension = /\.(?:ya?ml|json)$/
@@ -25,11 +26,9 @@ export function manifestFiles(path: string): readonly string[] {
 /** Returns the error for a path that cannot be read: says what to do when it does not exist. */
 export function unreadable(path: string, error: unknown): ManifestError {
   const { code, message } = error as NodeJS.ErrnoException
-  const problem =
-    code === 'ENOENT'
-      ? 'there is no such file or folder; check the path, or write - for standard input'
-      : `cannot be read: ${message}`
-  return new ManifestError(path, 0, problem, { cause: error })
+  if (code !== 'ENOENT') return new ManifestError(path, 0, `cannot be read: ${message}`, { cause: error })
+  const problem = 'there is no such file or folder; check the path, or write - for standard input'
+  return new ManifestError(path, 0, problem, { cause: error, exitCode: exitCode.usage })
 }
 
 /** Names relative to `root`. */

@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs'
 import { capabilities } from '../capabilities.ts'
 import type { CapabilityEntry } from '../capabilities.ts'
+import { hostAddresses } from '@fairlead/offline'
 import { usageError } from '@fairlead/offline/command-error'
 
 export interface UpOptions {
@@ -32,7 +33,7 @@ export function parseUpOptions(raw: Readonly<Record<string, unknown>>): UpOption
     port: raw['port'] === undefined ? undefined : parsePort(String(raw['port'])),
     capabilities: raw['only'] === undefined ? capabilities : parseOnly(String(raw['only'])),
     simulate: (raw['simulate'] as readonly string[]).map(parseFile),
-    resolve: new Map((raw['resolve'] as readonly string[]).map(parseResolve)),
+    resolve: hostAddresses(raw['resolve'] as readonly string[]),
     example: raw['example'] === undefined ? (tour ? tourExample : undefined) : String(raw['example']),
     tour,
     runJobs: parseRunJobs(raw['runJobs'] === undefined ? 'off' : String(raw['runJobs'])),
@@ -72,11 +73,4 @@ function parseFile(path: string): string {
   if (found === undefined) throw usageError(`--simulate ${path}: there is no such file`)
   if (found.isDirectory()) throw usageError(`--simulate ${path} is a folder: name a file with rules`)
   return path
-}
-
-function parseResolve(text: string): [string, string] {
-  const match = /^([^=\s]+)=([^=\s]+:\d+)$/.exec(text)
-  if (!match)
-    throw usageError(`--resolve ${text}: write name=host:port, for example my-hook.my-namespace=127.0.0.1:8080`)
-  return [match[1] as string, match[2] as string]
 }

@@ -1,7 +1,7 @@
 // Checks the mappings and maps in files. Start with lint.
-import { formatFieldError } from '@fairlead/kube'
+import { formatFieldError, isJsonObject } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
-import { CrdSchemas, ManifestError, manifestFiles, readManifests } from '@fairlead/offline'
+import { CrdSchemas, ManifestError, manifestFiles, readDocuments, readManifests } from '@fairlead/offline'
 import type { Manifest } from '@fairlead/offline'
 import { asData } from '../engine/data/map-data.ts'
 import { kamDefsKey } from '../engine/embedded-mapping.ts'
@@ -52,8 +52,15 @@ async function* manifestsOf(
   for (const path of paths) {
     const files = await orManifestError(async () => (path === '-' ? [path] : manifestFiles(path)))
     if (files instanceof ManifestError) yield files
-    else for (const file of files) yield* await manifestsIn(file, stdin)
+    else for (const file of files) if (file === path || !(await isOther(file))) yield* await manifestsIn(file, stdin)
   }
+}
+
+/** Reports whether a file of a folder has only documents that claim to be no manifest. */
+async function isOther(file: string): Promise<boolean> {
+  const documents = await orManifestError(async () => readDocuments(file, wildcardHint))
+  if (documents instanceof ManifestError) return false
+  return documents.every(({ value }) => !isJsonObject(value) || !('apiVersion' in value || 'kind' in value))
 }
 
 async function manifestsIn(file: string, stdin: () => Promise<string>): Promise<readonly (Manifest | ManifestError)[]> {

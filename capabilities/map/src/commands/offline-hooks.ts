@@ -2,6 +2,7 @@
 import type { Transport } from '@fairlead/client'
 import { Client, systemClock } from '@fairlead/client'
 import { HookClient } from '@fairlead/controller'
+import { usageError } from '@fairlead/offline'
 import { Registry } from 'prom-client'
 import type { MapController } from '../api.ts'
 import type { Hooks } from '../engine/hook.ts'
@@ -39,13 +40,13 @@ export function offlineHooks(controller: MapController, resolve: ReadonlyMap<str
   return { ...hooks, [Symbol.asyncDispose]: () => http[Symbol.asyncDispose]() }
 }
 
-/** Parses the values of `--resolve name=host:port`. */
-export function resolveTable(values: readonly string[]): ReadonlyMap<string, string> {
-  return new Map(values.map((value) => value.split(/=(.*)/s).slice(0, 2) as [string, string]))
-}
-
-/** Returns the controller with its hooks at another address: `/map` and `/tombstone` below `base`. */
+/**
+ * Returns the controller with its hooks at another address: `/map` and `/tombstone` below `base`. Throws a usage error
+ * when that is no URL.
+ */
 export function withHookAt(controller: MapController, base: string): MapController {
+  if (!/^https?:$/.test(URL.parse(base)?.protocol ?? ''))
+    throw usageError(`--hook ${base} is not a URL: write for example http://127.0.0.1:8080`)
   const at = (hook: string, before: MapController['spec']['hooks']['map']['webhook']): object => ({
     webhook: { ...before, url: `${base.replace(/\/$/, '')}/${hook}` },
   })

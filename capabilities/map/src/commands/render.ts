@@ -2,6 +2,7 @@
 import { systemClock } from '@fairlead/client'
 import type { CommandContext } from '@fairlead/controller/command'
 import { SelectorError } from '@fairlead/kube'
+import type { KubeObject } from '@fairlead/kube'
 import type { PlanFormat } from '@fairlead/offline'
 import {
   CommandError,
@@ -10,14 +11,16 @@ import {
   UnknownKindError,
   exitCode,
   formatPlan,
+  hostAddresses,
   usageError,
 } from '@fairlead/offline'
+import type { MapController } from '../api.ts'
 import { ExpressionError } from '../hook/expression.ts'
 import { readMapManifests } from '../offline/manifests.ts'
 import { parentPlan } from '../offline/plans.ts'
 import type { RenderedParent } from '../offline/rendering.ts'
 import { renderController } from '../offline/rendering.ts'
-import { offlineHooks, resolveTable, withHookAt } from './offline-hooks.ts'
+import { offlineHooks, withHookAt } from './offline-hooks.ts'
 
 interface Options {
   readonly filename: readonly string[]
@@ -32,13 +35,14 @@ export async function run(context: CommandContext<Options, unknown>): Promise<nu
   if (filename.length === 0) throw usageError('Name the files: -f controller.yaml -f objects.yaml')
   const { objects, controllers } = await readMapManifests(filename, context.stdin)
   if (controllers.length === 0) throw new CommandError(`There is no MapController in ${filename.join(', ')}`)
+  const addresses = hostAddresses(resolve)
   const catalog = new KindCatalog(objects)
   const parents: RenderedParent[] = []
   for (const { file, line, controller: given } of controllers) {
     const controller = hook === undefined ? given : withHookAt(given, hook)
     const { signal } = context
     try {
-      await using hooks = offlineHooks(controller, resolveTable(resolve))
+      await using hooks = offlineHooks(controller, addresses)
       parents.push(...(await renderController({ controller, objects, catalog, hooks, now: systemClock.now(), signal })))
     } catch (error) {
       if (!(error instanceof ExpressionError || error instanceof SelectorError || error instanceof UnknownKindError))
@@ -47,8 +51,28 @@ export async function run(context: CommandContext<Options, unknown>): Promise<nu
       throw new ManifestError(file, line, problem, { cause: error })
     }
   }
+  for (const line of scopeNotes(controllers, objects, catalog)) context.err(line)
   context.out(formatPlan(parents.map(parentPlan), output))
   return parents.some(hasFailed) ? exitCode.error : exitCode.ok
+}
+
+/** Returns a line for each kind of parents that could as well be cluster-scoped. */
+function scopeNotes(
+  controllers: readonly { readonly controller: MapController }[],
+  objects: readonly KubeObject[],
+  catalog: KindCatalog,
+): readonly string[] {
+  const parents = controllers.map(({ controller: { spec } }) => spec.parentResource)
+  const isParent = (object: KubeObject): boolean =>
+    parents.some(
+      ({ apiVersion, resource }) => apiVersion === object.apiVersion && resource === catalog.byKind(object).plural,
+    )
+  const guessed = objects.filter((object) => catalog.isScopeGuessed(object) && isParent(object))
+  return Array.from(
+    new Set(guessed.map(({ apiVersion, kind }) => `${kind} (${apiVersion})`)),
+    (name) =>
+      `note: the scope of ${name} is not known and taken for namespaced: add its CustomResourceDefinition with -f`,
+  )
 }
 
 function hasFailed({ problem, groups }: RenderedParent): boolean {

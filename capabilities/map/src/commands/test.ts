@@ -3,14 +3,14 @@ import { inspect, isDeepStrictEqual } from 'node:util'
 import type { CommandContext } from '@fairlead/controller/command'
 import type { KubeObject } from '@fairlead/kube'
 import { isJsonArray, isJsonObject } from '@fairlead/kube'
-import { CommandError, manifestFiles, readDocuments } from '@fairlead/offline'
+import { CommandError, hostAddresses, manifestFiles, readDocuments, testSummary } from '@fairlead/offline'
 import { inputAnnotation } from '../engine/tag.ts'
 import type { CaseOutcome } from '../offline/case-player.ts'
 import { playCase } from '../offline/case-player.ts'
 import { controllerUid } from '../offline/case-state.ts'
 import type { CaseResource, MapCase, WantedRequest, WantedWrite } from '../offline/map-case.ts'
 import { hasNamedHooks } from '../offline/map-case.ts'
-import { offlineHooks, resolveTable, withHookAt } from './offline-hooks.ts'
+import { offlineHooks, withHookAt } from './offline-hooks.ts'
 
 interface CaseFile {
   readonly resources?: readonly CaseResource[]
@@ -22,20 +22,18 @@ interface Options {
   readonly resolve: readonly string[]
 }
 
+const caseFiles = 'a case file is JSON with the list cases (capabilities/map/README.md, "Test hooks")'
+
 /** Runs every case of a file or folder; exit code 1 when one fails. */
 export async function run(context: CommandContext<Options, { readonly path: string }>): Promise<number> {
   const { hook, resolve } = context.options
+  const addresses = hostAddresses(resolve)
   let passed = 0
   let failed = 0
   for (const file of filesOf(context.arguments.path)) {
     const { cases, resources = [] } = readCaseFile(file)
     for (const entry of cases) {
-      const wrong = await disagreements(
-        withHook(entry, hook),
-        resources.map(definitionOf),
-        resolveTable(resolve),
-        context.signal,
-      )
+      const wrong = await disagreements(withHook(entry, hook), resources.map(definitionOf), addresses, context.signal)
       if (wrong.length === 0) passed++
       else failed++
       if (wrong.length > 0)
@@ -44,7 +42,7 @@ export async function run(context: CommandContext<Options, { readonly path: stri
         )
     }
   }
-  context.out(`${passed} passed, ${failed} failed`)
+  context.out(testSummary({ passed, failed }, context.arguments.path, caseFiles))
   return failed === 0 ? 0 : 1
 }
 

@@ -1,5 +1,6 @@
 // The capability value of map controllers, which the command line composes.
 import type { Capability, PolicyRule } from '@fairlead/controller'
+import { mapControllerAccess } from './admission/required-access.ts'
 import { apiGroup } from './api.ts'
 import { MapControllers } from './controllers/map-controller.ts'
 import { crds } from './generated/crds.ts'
@@ -28,6 +29,7 @@ export const map: Capability = {
   name: 'map',
   crds,
   rules,
+  admission: [mapControllerAccess],
   async setup(manager, options) {
     const controllers = new MapControllers(manager, options)
     return { relations: (object) => controllers.relations(object), stop: () => controllers.stop() }

@@ -260,6 +260,21 @@ describe('calling hooks', () => {
       expect((await failure(client, { url: `http://127.0.0.1:${port}` })).code).toBe('HookFailed')
   })
 
+  test.each(['http://169.254.169.254/latest', 'http://[fe80::1]/map', 'http://0xa9.254.0xa9fe/map'])(
+    'a link-local address is refused: %s',
+    async (url) => {
+      expect(await failure(hooks(), { url })).toMatchObject({
+        code: 'HookUnreachable',
+        message: expect.stringContaining('is a link-local address'),
+      })
+    },
+  )
+
+  test('a Service that resolves to a link-local address is refused', async () => {
+    const resolve = async (): Promise<{ host: string; port: number }> => ({ host: '169.254.169.254', port: 80 })
+    expect((await failure(hooks({ resolve }), { url: 'http://hook.team.svc/map' })).message).toContain('link-local')
+  })
+
   test('a host that cannot be resolved is HookAddressUnknown', async () => {
     const resolve = async (): Promise<undefined> => {
       throw new Error('no Service hook in namespace team')

@@ -60,7 +60,8 @@ export function clusterRoleFor(controller: Pick<MapController, 'metadata' | 'spe
   }
 }
 
-function credentialSources({
+/** Returns the parts of a spec that name Secrets and ConfigMaps with credentials of hooks. */
+export function credentialSources({
   hooks,
   endpointConfigs = [],
 }: MapControllerSpec): Pick<EndpointConfig, 'caBundle' | 'authorization' | 'basicAuth' | 'clientTLS'>[] {

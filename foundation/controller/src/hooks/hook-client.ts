@@ -8,6 +8,7 @@ import type { Clock, JsonValue } from '@fairlead/kube'
 import { RemoteError } from '../queue/retry-policy.ts'
 import type { EndpointWaiters } from '../queue/endpoint-waiters.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
+import { isLinkLocal, linkLocalError, lookupHookHost } from './hook-address.ts'
 
 /** An import statement would load all its dependencies, WebSocket and fetch among them: 20 ms of every start. */
 const plainHttp = process.getBuiltinModule('node:http')
@@ -195,6 +196,7 @@ export class HookClient implements AsyncDisposable {
     call.signal?.addEventListener('abort', abort, { once: true })
     try {
       const address = await this.#address(url, name)
+      if (isLinkLocal(address.host)) throw linkLocalError(address.host)
       const body = Buffer.from(stringifyJson(call.body))
       const incoming = await this.#send(url, address, endpoint, call, body, cancel.signal)
       const bytes = await readLimited(incoming, endpoint.maxResponseBytes ?? defaultMaxBytes, name)
@@ -253,6 +255,7 @@ export class HookClient implements AsyncDisposable {
       port: address.port,
       path: url.pathname + url.search,
       agent: this.#agent(secure, endpoint.tls),
+      lookup: lookupHookHost,
       // Routing and certificates use the name that the user wrote, whatever it resolves to.
       ...(secure && { servername: isAddress(url.hostname) ? '' : url.hostname }),
       headers: {

@@ -1,0 +1,88 @@
+// The rights that the author of a MapController needs.
+import { ApiServer, memory } from '@fairlead/apiserver'
+import { installDefinitions } from '@fairlead/controller'
+import type { KubeObject } from '@fairlead/kube'
+import { crds, map } from '@fairlead/map'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { MapController } from '@fairlead/map'
+import { requiredAccess } from '../src/admission/required-access.ts'
+
+const role = (rules: object[]): KubeObject[] => [
+  {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
+    metadata: { name: 'mapper' },
+    rules,
+  } as KubeObject,
+  {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: { name: 'mapper' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'mapper' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'mapper' }],
+  } as KubeObject,
+]
+const mapControllers = { apiGroups: ['metacontroller.k8s.io'], resources: ['mapcontrollers'], verbs: ['*'] }
+const controller = (spec: object = {}): KubeObject => ({
+  apiVersion: 'metacontroller.k8s.io/v1alpha1',
+  kind: 'MapController',
+  metadata: { name: 'copies' },
+  spec: {
+    parentResource: { apiVersion: 'v1', resource: 'serviceaccounts' },
+    inputResources: [{ apiVersion: 'v1', resource: 'secrets' }],
+    outputResources: [{ apiVersion: 'v1', resource: 'configmaps' }],
+    hooks: { map: { expression: '[]' } },
+    ...spec,
+  },
+})
+
+let server: ApiServer
+beforeEach(async () => {
+  server = await ApiServer.start({ storage: memory(), authorization: 'RBAC', validators: map.admission ?? [] })
+  await installDefinitions(server.client(), crds)
+})
+afterEach(() => server[Symbol.asyncDispose]())
+
+describe('a MapController', () => {
+  const mapper = (): ReturnType<ApiServer['client']> =>
+    server.client({ as: { name: 'mapper', groups: ['system:authenticated'] } })
+  const grant = async (rules: object[]): Promise<void> => {
+    for (const object of role(rules)) await server.client().apply(object, { force: true })
+  }
+
+  test('is refused to an author who may not read its inputs or write its outputs', async () => {
+    await grant([mapControllers])
+    await expect(mapper().create(controller())).rejects.toThrow(/cannot list resource "serviceaccounts"/)
+    const reading = { apiGroups: [''], resources: ['serviceaccounts', 'configmaps'], verbs: ['*'] }
+    await grant([mapControllers, reading])
+    await expect(mapper().create(controller())).rejects.toThrow(
+      /cannot list resource "secrets".*spec\.inputResources\[0\] is sent to the hook/,
+    )
+    await grant([mapControllers, reading, { apiGroups: [''], resources: ['secrets'], verbs: ['list'] }])
+    await mapper().create(controller())
+  })
+
+  test('may be labelled, but not changed, by a user who may not read its inputs', async () => {
+    await server.client().create(controller())
+    await grant([mapControllers])
+    await mapper().patch(controller(), 'copies', { merge: { metadata: { labels: { a: 'b' } } } })
+    await expect(
+      mapper().patch(controller(), 'copies', { merge: { spec: { resyncPeriodSeconds: 60 } } }),
+    ).rejects.toThrow(/forbidden/)
+  })
+})
+
+test('credentials of hooks require the right to read that Secret, in its namespace', () => {
+  const authorization = { secretRef: { namespace: 'b', name: 'db', key: 'password' } }
+  const { spec } = controller({
+    hooks: { map: { webhook: { url: 'http://127.0.0.1:7750/', authorization } } },
+  }) as unknown as MapController
+  expect(requiredAccess(spec)).toContainEqual({
+    verb: 'get',
+    group: '',
+    resource: 'secrets',
+    namespace: 'b',
+    name: 'db',
+    reason: 'the Secret b/db is sent to the hook',
+  })
+})

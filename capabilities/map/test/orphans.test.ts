@@ -1,7 +1,20 @@
 // Orphans of a MapController on an embedded server: what is adopted, what is not, and by whom.
 import type { KubeObject } from '@fairlead/kube'
 import { describe, expect, test } from 'vitest'
-import { configMaps, controller, hook, input, policy, reasons, secrets, set, stage, useHook } from './copies.ts'
+import {
+  configMaps,
+  controller,
+  hook,
+  input,
+  mapControllers,
+  names,
+  policy,
+  reasons,
+  secrets,
+  set,
+  stage,
+  useHook,
+} from './copies.ts'
 import { copyOf } from './hook.ts'
 
 useHook()
@@ -99,4 +112,39 @@ describe('an object in another namespace than the parent that its tag names', ()
       expect(status).toMatchObject({ outputs: { secrets: { total: 1 } } })
     },
   )
+})
+
+describe('the outputs of a MapController that is replaced by another', () => {
+  const renamed = (): KubeObject => ({
+    ...controller({
+      replaces: ['copies'],
+      outputResources: [{ apiVersion: 'v1', resource: 'secrets', updateStrategy: { method: 'InPlace' } }],
+    }),
+    metadata: { name: 'renamed' },
+  })
+
+  test('are taken over once it is deleted, without being recreated, and fields that the hook drops later go', async () => {
+    hook.reply = ({ body }) => ({ body: { outputs: [{ ...copyOf(body.input), data: { a: 'MQ==', b: 'Mg==' } }] } })
+    await set({}, controller(), policy(), input('a'))
+    const before = await stage.client.get(secrets, 'default/a-copy')
+    await stage.apply(renamed())
+    await stage.pass(2)
+    expect((await stage.client.get(secrets, 'default/a-copy')).metadata.resourceVersion).toBe(
+      before.metadata.resourceVersion,
+    )
+    await stage.client.delete(mapControllers, 'copies')
+    await stage.pass(3)
+    hook.reply = ({ body }) => ({ body: { outputs: [{ ...copyOf(body.input), data: { a: 'MQ==' } }] } })
+    await stage.apply(input('a', { changed: 'yes' }))
+    await stage.pass(3)
+    const after = await stage.client.get(secrets, 'default/a-copy')
+    expect(after).toMatchObject({
+      metadata: { uid: before.metadata.uid, annotations: { 'metacontroller.k8s.io/map-controller': 'renamed' } },
+      data: { a: 'MQ==' },
+    })
+    expect(Object.keys(after.data as object)).toEqual(['a'])
+    await stage.client.delete(configMaps, 'default/a')
+    await stage.pass(3)
+    expect(await names(secrets)).toEqual([])
+  })
 })

@@ -90,6 +90,9 @@ export class MapControllers {
       .onDeleted(({ key }) => {
         this.#lookups.delete(key.name)
         this.#stop(key.name)
+        // Those that replace it start again, and take its outputs over.
+        for (const [name, { run }] of this.#running)
+          if (run.controller.spec.replaces?.includes(key.name) === true) this.#stop(name)
       })
       .reconcile((context) => this.#reconcile(context))
   }
@@ -187,11 +190,17 @@ export class MapControllers {
       return accepted.refusal
     }
     const { kinds, hooks } = accepted
+    const replaced = new Set<string>()
+    for (const other of object.spec.replaces ?? []) {
+      if ((await client.find(mapControllerKind, other)) === undefined) replaced.add(other)
+      else this.#emit(object, 'WaitingForDeletion', `Takes the outputs of ${other} over once it is deleted`, 'Start')
+    }
     const onStateChange = (): void => this.#controller.loop.queue.addAfter(name, reportInterval)
     const run = new MapRun({
       manager: this.#manager,
       controller: object,
       current: () => this.#current(object),
+      replaced,
       kinds,
       hooks,
       metrics: this.#outputMetrics,

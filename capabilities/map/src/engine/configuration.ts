@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import type { JsonObject, JsonValue, KubeObject, OwnerReference } from '@fairlead/kube'
 import { asJson, isJsonObject, jsonEqual, longLabelValue, ownerReferenceTo } from '@fairlead/kube'
 import { digest } from './digest.ts'
+import type { Identity } from './identity.ts'
 import { formatIdentity, identityOf } from './identity.ts'
 import type { DesiredOutput } from './response.ts'
 import type { Tag } from './tag.ts'
@@ -32,7 +33,12 @@ export function fieldManager(controllerName: string): string {
  * from the parent's identity, so that a parent that is created again manages the outputs that it adopts.
  */
 export function outputManager(controllerName: string, parent: KubeObject): string {
-  return `${fieldManager(controllerName)}-${hash('sha256', formatIdentity(identityOf(parent))).slice(0, 10)}`
+  return outputManagerOf(controllerName, identityOf(parent))
+}
+
+/** Returns the field manager of the outputs of the parent of an identity. */
+export function outputManagerOf(controllerName: string, parent: Identity): string {
+  return `${fieldManager(controllerName)}-${hash('sha256', formatIdentity(parent)).slice(0, 10)}`
 }
 
 /** The provenance of an output: the part of its configuration that does not come from the hook. */

@@ -204,5 +204,5 @@ function otherTag(existing: KubeObject, controllerName: string): string {
   const tag = tagOf(existing)
   return tag === undefined || tag.controller === controllerName
     ? 'does not carry the tag of this controller'
-    : `carries the tag of MapController ${tag.controller}, not of ${controllerName}`
+    : `carries the tag of MapController ${tag.controller}, not of ${controllerName} (spec.replaces takes over the outputs of a deleted one)`
 }

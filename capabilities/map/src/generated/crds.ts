@@ -469,6 +469,17 @@ export const crds: readonly KubeObject[] = [
                         }
                       }
                     },
+                    "replaces": {
+                      "type": "array",
+                      "description": "Names of MapControllers whose outputs become those of this one once they are deleted, for a MapController that is renamed or split. The outputs are neither deleted nor created anew.",
+                      "maxItems": 32,
+                      "x-kubernetes-list-type": "set",
+                      "items": {
+                        "type": "string",
+                        "minLength": 1,
+                        "maxLength": 253
+                      }
+                    },
                     "resyncPeriodSeconds": {
                       "type": "integer",
                       "format": "int32",
@@ -2325,6 +2336,8 @@ export interface MapControllerSpec {
   readonly inputResources: readonly MapControllerSpecInputResource[]
   /** The kinds that hooks may return. Every output is owned by its parent. Outputs of a namespaced parent are in its namespace. */
   readonly outputResources: readonly MapControllerSpecOutputResource[]
+  /** Names of MapControllers whose outputs become those of this one once they are deleted, for a MapController that is renamed or split. The outputs are neither deleted nor created anew. */
+  readonly replaces?: readonly string[]
   /** Every group is reconciled once within each period, spread over it. Left out, only changes and resyncAfterSeconds in responses call a hook. */
   readonly resyncPeriodSeconds?: number
   /** The hooks that compute the outputs. */

@@ -21,6 +21,7 @@ import { GrantWatch } from './grant-watch.ts'
 import { GroupIndex, isNewVersion } from './group-index.ts'
 import type { FailingGroup, GroupRef } from './group-state.ts'
 import { GroupState, groupId } from './group-state.ts'
+import { handOver } from './hand-over.ts'
 import { LiveCluster } from './live-cluster.ts'
 import { NameWatch } from './name-watch.ts'
 import type { OutputMetrics } from './output-metrics.ts'
@@ -52,6 +53,8 @@ export interface MapRunOptions {
   readonly controller: MapController
   /** Returns the MapController as it is now: hooks are sent its current metadata and status. */
   readonly current: () => MapController
+  /** Names of deleted MapControllers whose outputs this one takes over. */
+  readonly replaced: ReadonlySet<string>
   readonly kinds: ControllerKinds
   readonly hooks: Hooks
   readonly metrics: OutputMetrics
@@ -147,6 +150,9 @@ export class MapRun implements AsyncDisposable {
     const { signal } = manager
     await this.#caches.settled(signal)
     if (this.#stopped || signal.aborted) return
+    const { replaced } = this.#options
+    if (replaced.size > 0 && manager.owns())
+      await handOver(this.#caches.outputs, { client: this.loop.client, controllerName: this.name, replaced })
     await this.#index.fill()
     await this.#enqueueFirst((namespace) => manager.owns(namespace))
     this.#started = true

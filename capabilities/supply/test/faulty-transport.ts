@@ -7,6 +7,8 @@ import type { StatusError } from '@fairlead/kube'
 export interface Faults {
   /** Returns the failure of a request; `hang` for no response at all, undefined for the response of the server. */
   fail?: (request: ApiRequest) => StatusError | 'hang' | undefined
+  /** Delays a request until it resolves. */
+  pause?: (request: ApiRequest) => Promise<void>
   /** Milliseconds that every event of a watch is late. */
   late?: number
   /** Paths of the DELETE requests. */
@@ -27,6 +29,7 @@ export class FaultyTransport implements Transport {
 
   async request(request: ApiRequest): Promise<ApiResponse> {
     if (request.method === 'DELETE') this.#faults.deletes.push(request.path)
+    await this.#faults.pause?.(request)
     return (await this.#failure(request)) ?? this.#inner.request(request)
   }
 

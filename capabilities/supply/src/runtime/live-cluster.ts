@@ -24,6 +24,7 @@ import { impersonate, requeueOnGrant } from './account.ts'
 import type { Account } from './account.ts'
 import { healthRuleKind, templateKind } from './kinds.ts'
 import type { SupplyMetrics } from './metrics.ts'
+import { stampManager, takeover } from './stamp-manager.ts'
 import { controlledObjects } from './stamped-kinds.ts'
 import type { StampedKinds } from './stamped-kinds.ts'
 
@@ -55,7 +56,7 @@ export class LiveCluster implements Cluster {
     this.#account = account
     this.#dependencies = dependencies
     this.#owner = context.object
-    this.#client = impersonate(context.client, account)
+    this.#client = impersonate(context.client, account).with({ manager: stampManager(context.object) })
     this.#events = dependencies.recorder.about(context.object)
   }
 
@@ -77,7 +78,7 @@ export class LiveCluster implements Cluster {
     const cache = await this.#cacheFor(stamped)
     return this.#write(async () => {
       const desired = stamped.metadata.name ? stamped : await this.#withGeneratedName(stamped, cache)
-      const cached = desired.metadata.name ? cache.get(keyOf(desired)) : undefined
+      const cached = desired.metadata.name ? await this.#takenOver(cache.get(keyOf(desired))) : undefined
       const object = desired.metadata.name
         ? await this.#client.apply(desired, { owner: this.#owner, force: true, cached })
         : await this.#client.create(desired)
@@ -163,6 +164,13 @@ export class LiveCluster implements Cluster {
     if (existing === undefined) return stamped
     const { generateName: _prefix, ...metadata } = stamped.metadata
     return { ...stamped, metadata: { ...metadata, name: existing.metadata.name } }
+  }
+
+  /** Takes over the fields of earlier managers of an object of the owner. */
+  async #takenOver(object: KubeObject | undefined): Promise<KubeObject | undefined> {
+    if (object === undefined || !isControlledBy(object, this.#owner)) return object
+    const patch = takeover(object, this.#client.manager)
+    return patch === undefined ? object : this.#client.patch(kindOfObject(object), keyOf(object), patch)
   }
 
   /** Lists live objects: the cache may lag behind the writes of this controller or of its predecessor. */

@@ -14,6 +14,8 @@ export interface Regex {
   test(text: string): boolean
   /** Returns the first match, or undefined. */
   find(text: string): string | undefined
+  /** Returns the groups of the first match, the empty string for one that took no part; undefined without a match. */
+  groups(text: string): string[] | undefined
   /** Returns the matches that do not overlap, at most `limit` of them. */
   findAll(text: string, limit?: number): string[]
   /** Replaces every match; `$1` and `${name}` in the replacement refer to groups. */
@@ -72,6 +74,11 @@ function compile(pattern: string): Regex {
     pattern,
     test: (text) => re.test(text),
     find: (text) => findAll(text, 1)[0],
+    groups: (text) => {
+      const matcher = re.matcher(text)
+      if (!matcher.find()) return undefined
+      return Array.from({ length: matcher.groupCount() }, (_, index) => matcher.group(index + 1) ?? '')
+    },
     findAll,
     replaceAll: (text, replacement) => re.matcher(text).replaceAll(replacement),
   }

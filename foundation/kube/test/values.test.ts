@@ -241,6 +241,8 @@ describe('regular expressions', () => {
       regex.findAll('ab ab', 1),
     ]).toEqual([true, false, 'Aab', ['ab', 'aab', 'AB'], ['ab']])
     expect(compileRegex('(a)(b)').replaceAll('ab-ab', '$2$1')).toBe('ba-ba')
+    expect(compileRegex('(a)|(b)-').groups('xb-a')).toEqual(['', 'b'])
+    expect(compileRegex('(a)').groups('b')).toBeUndefined()
     expect(compileRegex('(?i)a+b')).toBe(regex)
   })
 

@@ -47,7 +47,9 @@ class Writer {
   /** Writes lines of comment at an indentation; empty ones separate groups. */
   #comment(comment: string | null | undefined, indent: string): void {
     if (typeof comment !== 'string') return
-    for (const line of comment.split('\n')) this.#lines.push(line === '' ? '' : `${indent}#${line}`)
+    // The library reads a line of `#` alone as a blank.
+    for (const line of comment.split('\n'))
+      this.#lines.push(line === '' ? '' : line === ' ' ? `${indent}#` : `${indent}#${line}`)
   }
 
   /**

@@ -21,3 +21,9 @@ export { draftBranch, packageRevisionName } from './engine/names.ts'
 
 // updates
 export type { MergeConflict, PackageUpdate, UpdatedPackage } from './engine/update/update-package.ts'
+
+// render
+export { renderPackage } from './engine/render/render-package.ts'
+export type { RenderOptions, RenderOutcome } from './engine/render/render-package.ts'
+export { withRenderStatus } from './engine/render/status-file.ts'
+export { functionOf } from './functions/functions.ts'

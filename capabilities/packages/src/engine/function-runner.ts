@@ -1,4 +1,5 @@
 // The port through which a render runs functions: worker threads, programs and containers on the runtime side.
+import type { ResourceFunction } from './render/resource-function.ts'
 
 /** A function of a pipeline (Kptfile v1 `pipeline.mutators[]`, `validators[]`): the fields that choose its runner. */
 export interface FunctionReference {
@@ -34,4 +35,7 @@ export interface FunctionRunner {
    * @throws PackageError `UnknownFunction` when no runner takes the image, `FunctionTimeout`, `FunctionMemory`
    */
   run(reference: FunctionReference, resourceList: string, signal: AbortSignal): Promise<FunctionOutput>
+
+  /** Returns the function that runs in this thread, on parsed resources; undefined where `run` is to be used. */
+  inProcess?(reference: FunctionReference): ResourceFunction | undefined
 }

@@ -9,6 +9,7 @@ export type PackageErrorCode =
   | 'MergeConflict'
   | 'LocalChanges'
   | 'UnknownFunction'
+  | 'FunctionFailed'
   | 'FunctionTimeout'
   | 'FunctionMemory'
 

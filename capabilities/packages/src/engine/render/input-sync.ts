@@ -1,0 +1,38 @@
+// Gives the output of a function the comments and the key order of its input, which many functions lose.
+import { isMap, isScalar, isSeq } from 'yaml'
+import type { Node, Pair, YAMLMap } from 'yaml'
+import { copyComments, keyText, pairOf, scalarText } from './fields.ts'
+
+/** Copies comments where the output has none, and puts the keys of maps in the order of the input. */
+export function syncWithInput(input: Node | null | undefined, output: Node | null | undefined): void {
+  if (!input || !output) return
+  copyComments(input, output)
+  if (isMap(input) && isMap(output)) {
+    for (const pair of output.items as Pair<Node, Node>[]) {
+      const before = pairOf(input, keyText(pair))
+      if (before === undefined) continue
+      copyComments(before.key, pair.key)
+      syncWithInput(before.value, pair.value)
+    }
+    sortKeys(input, output)
+  } else if (isSeq(input) && isSeq(output)) {
+    for (const [index, item] of (output.items as Node[]).entries()) {
+      const before = input.items[index] as Node | undefined
+      if (before !== undefined && isSameItem(before, item)) syncWithInput(before, item)
+    }
+  }
+}
+
+/** Puts keys in the order of the input; new keys stay behind them in their own order. */
+function sortKeys(input: YAMLMap, output: YAMLMap): void {
+  const order = new Map(input.items.map((pair, index) => [keyText(pair), index]))
+  const rank = (pair: Pair): number => order.get(keyText(pair)) ?? order.size
+  if (output.items.every((pair, index) => index === 0 || rank(output.items[index - 1]!) <= rank(pair))) return
+  output.items = output.items.toSorted((a, b) => rank(a) - rank(b))
+}
+
+function isSameItem(before: Node, item: Node): boolean {
+  return isScalar(before) && isScalar(item)
+    ? scalarText(before) === scalarText(item)
+    : isScalar(before) === isScalar(item)
+}

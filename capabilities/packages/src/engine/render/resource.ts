@@ -1,0 +1,110 @@
+// A resource of a package while it is rendered: its fields as parsed nodes, and where it is written.
+import { Document, Pair, Scalar, YAMLMap, isMap } from 'yaml'
+import type { SequenceIndent } from '../yaml/sequence-indent.ts'
+import { isNull, mapAt, pairOf, removeField, setText, textAt, textsAt } from './fields.ts'
+
+/** Where a resource is written. */
+export interface ResourceLocation {
+  /** The folder of the package below the root package; empty for the root. Undefined for a generated resource. */
+  readonly packagePath: string | undefined
+  /** The file below that folder; undefined for a generated resource that names none. */
+  readonly path: string | undefined
+  /** The position among the file's documents, a number as functions write it; undefined to append. */
+  readonly index: string | undefined
+}
+
+/** One resource. Functions change its fields in place. */
+export class Resource {
+  /** The parsed document; kept for its comments and its style. */
+  readonly document: Document
+  /** The fields; empty when the document is no map, which the check for resources refuses. */
+  readonly fields: YAMLMap
+  /** The indentation of lists, which the written file keeps. */
+  readonly sequenceIndent: SequenceIndent | undefined
+  location: ResourceLocation
+
+  constructor(document: Document, location: ResourceLocation, sequenceIndent?: SequenceIndent) {
+    this.document = document
+    this.location = location
+    this.sequenceIndent = sequenceIndent
+    this.fields = isMap(document.contents) ? document.contents : new YAMLMap()
+    reserveAnnotations(this.fields)
+  }
+
+  get apiVersion(): string {
+    return textAt(this.fields, 'apiVersion') ?? ''
+  }
+
+  get kind(): string {
+    return textAt(this.fields, 'kind') ?? ''
+  }
+
+  get name(): string {
+    return textAt(this.fields, 'metadata', 'name') ?? ''
+  }
+
+  get namespace(): string {
+    return textAt(this.fields, 'metadata', 'namespace') ?? ''
+  }
+
+  /** The API group; empty for the core group. */
+  get group(): string {
+    const slash = this.apiVersion.indexOf('/')
+    return slash === -1 ? '' : this.apiVersion.slice(0, slash)
+  }
+
+  get version(): string {
+    return this.apiVersion.slice(this.apiVersion.indexOf('/') + 1)
+  }
+
+  get labels(): Map<string, string> {
+    return textsAt(this.fields, 'metadata', 'labels')
+  }
+
+  get annotations(): Map<string, string> {
+    return textsAt(this.fields, 'metadata', 'annotations')
+  }
+
+  annotation(key: string): string | undefined {
+    return textAt(this.fields, 'metadata', 'annotations', key)
+  }
+
+  setAnnotation(key: string, value: string): void {
+    setText(this.fields, ['metadata', 'annotations', key], value)
+  }
+
+  removeAnnotation(key: string): void {
+    const annotations = mapAt(this.fields, 'metadata', 'annotations')
+    if (annotations !== undefined) removeField(annotations, key)
+  }
+
+  /** Removes `metadata.annotations` when it is empty, as kpt does before it writes a resource. */
+  dropEmptyAnnotations(): void {
+    const metadata = mapAt(this.fields, 'metadata')
+    if (metadata !== undefined && mapAt(metadata, 'annotations')?.items.length === 0)
+      removeField(metadata, 'annotations')
+  }
+
+  /** Returns a copy that shares nothing with this resource. */
+  clone(): Resource {
+    return new Resource(this.document.clone(), this.location, this.sequenceIndent)
+  }
+}
+
+/**
+ * Adds an empty `metadata.annotations`, so that annotations which functions set stand before the labels or the namespace
+ * that earlier functions added. kpt has its own bookkeeping annotations there while functions run.
+ */
+function reserveAnnotations(fields: YAMLMap): void {
+  const metadata = mapAt(fields, 'metadata')
+  if (metadata === undefined) return
+  const annotations = pairOf(metadata, 'annotations')
+  if (annotations === undefined) metadata.items.push(new Pair(new Scalar('annotations'), new YAMLMap()))
+  else if (annotations.value === null || isNull(annotations.value)) annotations.value = new YAMLMap()
+}
+
+/** Reports whether `config.kubernetes.io/local-config` keeps a resource out of the cluster. */
+export function isLocalConfig(resource: Resource): boolean {
+  const value = resource.annotation('config.kubernetes.io/local-config')
+  return value !== undefined && value !== '' && value !== 'false'
+}

@@ -1,0 +1,42 @@
+// Setters: comments that say from which values a field is made, `image: nginx:1.7 # kpt-set: ${image}:${tag}`.
+import type { Node, Pair, YAMLSeq } from 'yaml'
+import { compileRegex } from '@fairlead/kube'
+
+const prefix = 'kpt-set: '
+
+/** Returns the pattern of a comment, undefined when it is no setter comment. */
+export function setterPattern(comment: string | null | undefined): string | undefined {
+  const text = comment?.trimStart()
+  if (text === undefined || !text.startsWith(prefix)) return undefined
+  const pattern = text.slice(prefix.length).trim()
+  return pattern === '' ? undefined : pattern
+}
+
+/** Returns the comment of a pattern, as a node holds it. */
+export function setterComment(pattern: string): string {
+  return ` ${prefix}${pattern}`
+}
+
+/** Returns the comment of a list: behind its key, or behind the list when that is written `[a, b]`. */
+export function listComment(pair: Pair<Node, Node>, list: YAMLSeq): string | null | undefined {
+  return list.flow === true ? list.comment : pair.key.comment
+}
+
+/** Returns the references of a pattern: `${image}`, `${tag}`. */
+export function settersOf(pattern: string): readonly string[] {
+  return pattern.match(/\$\{[^}]*\}/g) ?? []
+}
+
+/** Returns the name in a reference. */
+export function setterName(reference: string): string {
+  return reference.trim().replace(/^\$\{/, '').replace(/\}$/, '')
+}
+
+/** Derives values of setters from a field's value; none when the pattern does not determine all of them. */
+export function derivedValues(pattern: string, value: string): ReadonlyMap<string, string> {
+  const references = settersOf(pattern)
+  const parts = pattern.split(/\$\{[^}]*\}/).map((part) => part.replaceAll(/[\\^$.|?*+()[\]{}]/g, String.raw`\$&`))
+  const groups = compileRegex(parts.join('(.*)')).groups(value)
+  if (groups === undefined || groups.length !== references.length || groups.includes('')) return new Map()
+  return new Map(references.map((reference, index) => [setterName(reference), groups[index] ?? '']))
+}

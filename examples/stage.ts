@@ -7,7 +7,7 @@ import type { Client } from '@fairlead/client'
 import { Manager, installDefinitions } from '@fairlead/controller'
 import { FakeClock, asObject, parseYamlDocuments } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
-import { MapControllers, crds } from '@fairlead/map'
+import { MapControllers, crds } from '@fairlead/metacontroller'
 import { Simulator, parseRules } from '@fairlead/simulator'
 import { patience } from '../test/support/until.ts'
 

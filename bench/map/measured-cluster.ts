@@ -7,7 +7,7 @@ import { Client, systemClock } from '@fairlead/client'
 import type { ApiRequest, Transport } from '@fairlead/client'
 import { Manager, installDefinitions } from '@fairlead/controller'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
-import { MapControllers, crds } from '@fairlead/map'
+import { MapControllers, crds } from '@fairlead/metacontroller'
 
 /** The calls that the hook got. */
 export interface HookCounts {

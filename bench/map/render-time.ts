@@ -1,7 +1,7 @@
 // Measures the decisions that `fairlead map render` makes for objects of files.
 import type { KubeObject } from '@fairlead/kube'
-import { renderController } from '@fairlead/map'
-import type { Hook, MapController } from '@fairlead/map'
+import { renderController } from '@fairlead/metacontroller'
+import type { Hook, MapController } from '@fairlead/metacontroller'
 
 const controller: MapController = {
   apiVersion: 'metacontroller.k8s.io/v1alpha1',

@@ -7,9 +7,11 @@ export const root: string = resolve(import.meta.dirname, '../..')
 
 /** Returns the folders of all packages: `foundation/kube`. */
 export function packageFolders(): string[] {
-  return ['foundation', 'capabilities', 'apps'].flatMap((group) =>
-    existsSync(join(root, group)) ? readdirSync(join(root, group)).map((name) => `${group}/${name}`) : [],
-  )
+  return ['foundation', 'capabilities', 'apps']
+    .flatMap((group) =>
+      existsSync(join(root, group)) ? readdirSync(join(root, group)).map((name) => `${group}/${name}`) : [],
+    )
+    .filter((folder) => existsSync(join(root, folder, 'package.json')))
 }
 
 /** Returns the paths of the sources of a package. */

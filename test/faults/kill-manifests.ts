@@ -13,7 +13,7 @@ export function manifests(hookUrl: string): KubeObject[] {
     {
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'ClusterRole',
-      metadata: { name: 'kill-map', labels: { 'rbac.fairlead.dev/aggregate-to-map': 'true' } },
+      metadata: { name: 'kill-map', labels: { 'rbac.fairlead.dev/aggregate-to-metacontroller': 'true' } },
       rules: [
         {
           apiGroups: ['kill.example.com'],

@@ -3,6 +3,8 @@ import type { Capability, Command } from '@fairlead/controller'
 
 export interface CapabilityEntry {
   readonly name: string
+  /** Former names of its group of commands. */
+  readonly aliases?: readonly string[]
   readonly summary: string
   load(): Promise<Capability>
   /** Loads its commands only. */
@@ -12,10 +14,11 @@ export interface CapabilityEntry {
 /** All capabilities, in start order. */
 export const capabilities: readonly CapabilityEntry[] = [
   {
-    name: 'map',
+    name: 'metacontroller',
+    aliases: ['map'],
     summary: 'map controllers: for every input object, outputs made by a hook',
-    load: async () => (await import('@fairlead/map')).map,
-    commands: async () => (await import('@fairlead/map/commands')).commands,
+    load: async () => (await import('@fairlead/metacontroller')).metacontroller,
+    commands: async () => (await import('@fairlead/metacontroller/commands')).commands,
   },
   {
     name: 'supply',

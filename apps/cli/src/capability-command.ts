@@ -8,12 +8,16 @@ import type { CapabilityEntry } from './capabilities.ts'
 /** Adds one group per capability; loads only the commands of the `wanted` group, or of `all`. */
 export async function addCapabilityCommands(root: Parser, wanted: string | undefined): Promise<void> {
   await Promise.all(
-    capabilities.map((entry) => addGroup(root.command(entry.name).description(entry.summary), entry, wanted)),
+    capabilities.map((entry) => {
+      const group = root.command(entry.name).description(entry.summary)
+      return addGroup(entry.aliases === undefined ? group : group.aliases(entry.aliases), entry, wanted)
+    }),
   )
 }
 
 async function addGroup(group: Parser, entry: CapabilityEntry, wanted: string | undefined): Promise<void> {
-  if (entry.name !== wanted && wanted !== 'all') {
+  const isWanted = wanted !== undefined && [entry.name, ...(entry.aliases ?? [])].includes(wanted)
+  if (!isWanted && wanted !== 'all') {
     group.argument('<command>')
     return
   }

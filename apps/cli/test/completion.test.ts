@@ -111,11 +111,11 @@ describe.skipIf(!installed('bash'))('bash', () => {
   }
 
   test.each([
-    ['fairlead ma', ['map']],
+    ['fairlead me', ['metacontroller']],
     ['fairlead map render --', ['--filename', '--hook', '--resolve', '--output', '--help']],
     ['fairlead map render --output=j', ['json']],
     ['fairlead map render -f h', ['here.yaml']],
-    ['fairlead up --only map,a', ['map,actions']],
+    ['fairlead up --only metacontroller,a', ['metacontroller,actions']],
   ])('%s', async (line, expected) => {
     expect(await completed(line)).toEqual(expected)
   })

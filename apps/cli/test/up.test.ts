@@ -41,11 +41,17 @@ test('a port in use is an error that names it and says what to do', () =>
 
 test.each([
   [['--port', '70000'], '--port 70000 is not a port: write a number from 0 to 65535 (0 takes any free one)'],
-  [['--only', 'map,nope'], /^fairlead: --only map,nope: there is no capability nope; there are map, supply, .*\n$/],
+  [
+    ['--only', 'map,nope'],
+    /^fairlead: --only map,nope: there is no capability nope; there are metacontroller, supply, .*\n$/,
+  ],
   [['--example', 'nope'], /^fairlead: there is no example nope; there are: .*snapshot-schedule.*\n$/],
   [['--simulate', '/nope.yaml'], '--simulate /nope.yaml: there is no such file'],
   [['--simulate', '/'], '--simulate / is a folder: name a file with rules'],
-  [['--only', ','], /^fairlead: --only names no capability: write one or more of map, supply, .*, or leave it out\n$/],
+  [
+    ['--only', ','],
+    /^fairlead: --only names no capability: write one or more of metacontroller, supply, .*, or leave it out\n$/,
+  ],
   [['--run-jobs', 'lxc'], '--run-jobs lxc: write process, podman, docker or off'],
   [['--resolve', 'x'], '--resolve x: write name=host:port, for example my-hook.my-namespace=127.0.0.1:8080'],
 ])('%j is a mistake of usage', (args, message) =>
@@ -76,7 +82,7 @@ test('an unknown flag and an unknown command are usage errors with a suggestion'
   expect(await fairlead(['map', 'rendr'])).toEqual({
     code: 2,
     stdout: '',
-    stderr: "fairlead: unknown command 'rendr'\n(Did you mean render?)\nSee fairlead map --help.\n",
+    stderr: "fairlead: unknown command 'rendr'\n(Did you mean render?)\nSee fairlead metacontroller --help.\n",
   })
 })
 

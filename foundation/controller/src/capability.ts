@@ -125,6 +125,8 @@ export interface CapabilityInstance {
 /** A capability: its kinds, its rights, and how it is set up. */
 export interface Capability {
   readonly name: string
+  /** Former names: the group of commands and the label that grants rights keep working under them. */
+  readonly aliases?: readonly string[]
   readonly crds: readonly KubeObject[]
   /** Least privilege; the chart and the embedded server use them alike. */
   readonly rules: readonly PolicyRule[]

@@ -1,7 +1,7 @@
 // Map controllers under faults: two MapControllers over the same inputs, one that changes outputs in place and one that
 // makes them anew.
 import type { KubeObject } from '@fairlead/kube'
-import { map } from '@fairlead/map'
+import { metacontroller } from '@fairlead/metacontroller'
 import { crd } from '../../support/crd.ts'
 import type { Scenario } from '../scenario.ts'
 
@@ -31,7 +31,7 @@ function input(name: string, n: string): KubeObject {
 /** The scenario. */
 export const mapScenario: Scenario = {
   name: 'map',
-  capability: map,
+  capability: metacontroller,
   definitions: [
     crd({ group, kind: 'Rule', status: true }),
     crd({ group, kind: 'Copy', plural: 'copys' }),

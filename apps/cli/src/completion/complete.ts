@@ -83,7 +83,7 @@ function walk(root: Command, words: readonly string[]): Place {
       else given[option.attributeName()] = value
       continue
     }
-    const next = command.commands.find((candidate) => candidate.name() === word)
+    const next = command.commands.find((candidate) => [candidate.name(), ...candidate.aliases()].includes(word))
     if (next !== undefined && position === 0) command = next
     else position++
   }

@@ -15,7 +15,7 @@ export function accountName(capability: { readonly name: string }): string {
   return `fairlead-${capability.name}`
 }
 
-/** Returns the label by which a ClusterRole grants its rules to a capability. */
+/** Returns the label by which a ClusterRole grants its rules to the capability of a name. */
 export function aggregationLabel(capability: { readonly name: string }): string {
   return `rbac.fairlead.dev/aggregate-to-${capability.name}`
 }
@@ -41,7 +41,11 @@ export function identityOf(capability: Capability): KubeObject[] {
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'ClusterRole',
       metadata: { name, labels },
-      aggregationRule: { clusterRoleSelectors: [{ matchLabels: { [aggregationLabel(capability)]: 'true' } }] },
+      aggregationRule: {
+        clusterRoleSelectors: [capability.name, ...(capability.aliases ?? [])].map((granted) => ({
+          matchLabels: { [aggregationLabel({ name: granted })]: 'true' },
+        })),
+      },
     },
     {
       apiVersion: 'rbac.authorization.k8s.io/v1',

@@ -62,10 +62,14 @@ function parseOnly(text: string): readonly CapabilityEntry[] {
     .map((name) => name.trim())
     .filter((name) => name !== '')
   if (names.length === 0) throw usageError(`--only names no capability: write one or more of ${known}, or leave it out`)
-  const unknown = names.filter((name) => !capabilities.some((entry) => entry.name === name))
+  const unknown = names.filter((name) => !capabilities.some((entry) => isNamed(entry, name)))
   if (unknown.length > 0)
     throw usageError(`--only ${text}: there is no capability ${unknown.join(', ')}; there are ${known}`)
-  return capabilities.filter((entry) => names.includes(entry.name))
+  return capabilities.filter((entry) => names.some((name) => isNamed(entry, name)))
+}
+
+function isNamed({ name, aliases = [] }: CapabilityEntry, wanted: string): boolean {
+  return name === wanted || aliases.includes(wanted)
 }
 
 function parseFile(path: string): string {

@@ -6,8 +6,8 @@ import { Client } from '@fairlead/client'
 import { Manager, installDefinitions } from '@fairlead/controller'
 import type { JsonObject, KubeObject, ObjectMeta } from '@fairlead/kube'
 import { FakeClock, asJson, asObject, parseApiVersion } from '@fairlead/kube'
-import type { Identity, MapRun, Tag } from '@fairlead/map'
-import type { CaseOutput, CaseResource } from '@fairlead/map'
+import type { Identity, MapRun, Tag } from '@fairlead/metacontroller'
+import type { CaseOutput, CaseResource } from '@fairlead/metacontroller'
 import {
   MapControllers,
   configurationOf,
@@ -18,8 +18,8 @@ import {
   outputKind,
   tagAnnotations,
   tagLabels,
-} from '@fairlead/map'
-import { parseRef } from '@fairlead/map'
+} from '@fairlead/metacontroller'
+import { parseRef } from '@fairlead/metacontroller'
 import { repeatableRandom } from '../../../../examples/stage.ts'
 import type { Responder } from './hook-server.ts'
 import { CaseHookServer } from './hook-server.ts'

@@ -3,8 +3,8 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { JsonValue, KubeObject } from '@fairlead/kube'
-import type { CaseResponse, HookName } from '@fairlead/map'
-import { refOf } from '@fairlead/map'
+import type { CaseResponse, HookName } from '@fairlead/metacontroller'
+import { refOf } from '@fairlead/metacontroller'
 
 /** A recorded request. */
 export interface HookRequest {

@@ -1,6 +1,6 @@
 // Cases of mapcontroller.json as they are read: keys checked, defaults filled in. Their types are those of
-// @fairlead/map.
-import type { CaseResource, CaseTrigger, MapCaseInput, MapCaseWant, NamedHooksSpec } from '@fairlead/map'
+// @fairlead/metacontroller.
+import type { CaseResource, CaseTrigger, MapCaseInput, MapCaseWant, NamedHooksSpec } from '@fairlead/metacontroller'
 import type { Case, CaseFile } from '../case-file.ts'
 import type { Area } from '../suite.ts'
 

@@ -1,8 +1,8 @@
 // The controller's way to the server: writes of output kinds are recorded, lists that the case forbids are refused.
 import type { ApiRequest, ApiResponse, Impersonation, Transport, WatchEvent } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
-import type { CaseResource } from '@fairlead/map'
-import { refOf } from '@fairlead/map'
+import type { CaseResource } from '@fairlead/metacontroller'
+import { refOf } from '@fairlead/metacontroller'
 
 /** A write that had an effect. */
 export interface RecordedWrite {

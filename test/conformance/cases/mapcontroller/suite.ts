@@ -1,7 +1,7 @@
 // mapcontroller.json: each case on a cluster of its own, with the real controller and real HTTP hooks.
 import { controllerOf } from '@fairlead/kube'
-import type { HookName, MapCaseWant, WantedRequest, WantedWrite } from '@fairlead/map'
-import { mapKeyLabel } from '@fairlead/map'
+import type { HookName, MapCaseWant, WantedRequest, WantedWrite } from '@fairlead/metacontroller'
+import { mapKeyLabel } from '@fairlead/metacontroller'
 import type { Disagreement } from '../comparison.ts'
 import { contains, sameSet, sameValue } from '../comparison.ts'
 import type { Suite } from '../suite.ts'

@@ -54,7 +54,7 @@ export function clusterRoleFor(controller: Pick<MapController, 'metadata' | 'spe
     kind: 'ClusterRole',
     metadata: {
       name: `fairlead:map:${controller.metadata.name ?? ''}`,
-      labels: { 'rbac.fairlead.dev/aggregate-to-map': 'true' },
+      labels: { 'rbac.fairlead.dev/aggregate-to-metacontroller': 'true' },
     },
     rules: rulesFor(controller.spec),
   }

@@ -2,8 +2,8 @@
 import type { ApiServer } from '@fairlead/apiserver'
 import { Client, HttpsTransport, parseKubeconfig } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
-import type { MapController } from '@fairlead/map'
-import { map } from '@fairlead/map'
+import type { MapController } from '@fairlead/metacontroller'
+import { metacontroller } from '@fairlead/metacontroller'
 import { describe, expect, test } from 'vitest'
 import { clusterRoleFor } from '../src/engine/grants.ts'
 import {
@@ -78,7 +78,7 @@ describe('a MapController with least privilege', () => {
   test('reports which right is missing and how to grant it, deletes nothing meanwhile, and continues once it is granted', async () => {
     await startStage({ server: { authorization: 'RBAC' } })
     await stage.stopControllers()
-    await stage.apply(policies, role('map', map.rules), binding('map'))
+    await stage.apply(policies, role('map', metacontroller.rules), binding('map'))
     await stage.pass(1)
     await stage.startControllers({ controllerClient })
     await stage.apply(controller(), policy(), input('a'))
@@ -99,7 +99,7 @@ describe('a MapController with least privilege', () => {
   test('retries a group at once when the right to write its outputs is granted', async () => {
     await startStage({ server: { authorization: 'RBAC' } })
     await stage.stopControllers()
-    await stage.apply(policies, role('map', map.rules), binding('map'))
+    await stage.apply(policies, role('map', metacontroller.rules), binding('map'))
     await stage.pass(1)
     const copies = controller()
     const granted = clusterRoleFor(copies as unknown as MapController)
@@ -121,7 +121,7 @@ describe('a MapController with least privilege', () => {
   test('reads a related object that its spec names with the right to that object alone', async () => {
     await startStage({ server: { authorization: 'RBAC' } })
     await stage.stopControllers()
-    await stage.apply(policies, role('map', map.rules), binding('map'))
+    await stage.apply(policies, role('map', metacontroller.rules), binding('map'))
     await stage.pass(1)
     const relatedResources = [{ apiVersion: 'v1', resource: 'serviceaccounts', names: ['source'] }]
     const copies = controller({}, { map: { webhook: { url: `${hook.url}/map` }, relatedResources } })

@@ -1,8 +1,8 @@
 // Decisions on single groups, over the objects of files.
 import type { JsonValue, KubeObject } from '@fairlead/kube'
 import { asJson } from '@fairlead/kube'
-import type { Cluster, Decision, Hook, Hooks } from '@fairlead/map'
-import { decideGroup } from '@fairlead/map'
+import type { Cluster, Decision, Hook, Hooks } from '@fairlead/metacontroller'
+import { decideGroup } from '@fairlead/metacontroller'
 import { describe, expect, test } from 'vitest'
 import type { HookCall } from '../src/engine/hook.ts'
 import { HookBusyError } from '../src/engine/hook.ts'

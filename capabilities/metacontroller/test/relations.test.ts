@@ -3,7 +3,7 @@ import { Client } from '@fairlead/client'
 import type { CapabilityInstance, Relation } from '@fairlead/controller'
 import { Manager, cacheReader } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
-import { map } from '@fairlead/map'
+import { metacontroller } from '@fairlead/metacontroller'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Stage } from '../../../examples/stage.ts'
 
@@ -47,7 +47,7 @@ beforeAll(async () => {
   const starting = Manager.start({
     client: new Client({ transport: stage.server.client().transport, clock: stage.clock }),
     setup: async (started) => {
-      instance = await map.setup(started, { resolve: new Map(), signal: new AbortController().signal })
+      instance = await metacontroller.setup(started, { resolve: new Map(), signal: new AbortController().signal })
     },
   })
   manager = await stage.during(starting)

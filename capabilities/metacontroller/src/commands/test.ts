@@ -22,7 +22,7 @@ interface Options {
   readonly resolve: readonly string[]
 }
 
-const caseFiles = 'a case file is JSON with the list cases (capabilities/map/README.md, "Test hooks")'
+const caseFiles = 'a case file is JSON with the list cases (capabilities/metacontroller/README.md, "Test hooks")'
 
 /** Runs every case of a file or folder; exit code 1 when one fails. */
 export async function run(context: CommandContext<Options, { readonly path: string }>): Promise<number> {

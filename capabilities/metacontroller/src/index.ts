@@ -1,6 +1,6 @@
-// Public API of @fairlead/map: the capability, its API types, and decisions for callers without a cluster.
+// Public API of @fairlead/metacontroller: the capability, its API types, and decisions for callers without a cluster.
 export type * from './api.ts'
-export { map } from './capability.ts'
+export { metacontroller } from './capability.ts'
 export { crds } from './generated/crds.ts'
 
 // the controllers

@@ -1,6 +1,6 @@
 // Objects that the tests of this package speak of.
 import type { KubeObject } from '@fairlead/kube'
-import type { MapController } from '@fairlead/map'
+import type { MapController } from '@fairlead/metacontroller'
 import { configurationOf } from '../src/engine/configuration.ts'
 import { identityOf } from '../src/engine/identity.ts'
 import { mapKeyOf } from '../src/engine/map-key.ts'

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { CommandContext } from '@fairlead/controller'
 import { parseYaml, parseYamlDocuments } from '@fairlead/kube'
-import { map } from '@fairlead/map'
+import { metacontroller } from '@fairlead/metacontroller'
 import { CommandError } from '@fairlead/offline'
 import { afterAll, describe, expect, test } from 'vitest'
 import { dataPath, describeData, readDataJson } from '../../../test/support/conformance-data.ts'
@@ -28,7 +28,7 @@ async function runCommand(
   args: CommandContext['arguments'] = [],
   stdin = '',
 ): Promise<Ran> {
-  const command = (await map.commands!()).find((one) => one.name === name)!
+  const command = (await metacontroller.commands!()).find((one) => one.name === name)!
   const [out, err]: string[][] = [[], []]
   const context: CommandContext = {
     arguments: args,
@@ -299,12 +299,12 @@ describe('fairlead map test', () => {
     expect(await runCommand('test', {}, [path])).toEqual({
       code: 2,
       out: '',
-      err: `there are no tests in ${path}: a case file is JSON with the list cases (capabilities/map/README.md, "Test hooks")`,
+      err: `there are no tests in ${path}: a case file is JSON with the list cases (capabilities/metacontroller/README.md, "Test hooks")`,
     })
   })
 
   test('passes the case of the README', async () => {
-    const readme = readFileSync(join(root, 'capabilities/map/README.md'), 'utf8')
+    const readme = readFileSync(join(root, 'capabilities/metacontroller/README.md'), 'utf8')
     const path = file('readme.json', /```json file=cases\/copies.json\n([^]*?)```/.exec(readme)![1]!)
     expect(await runCommand('test', {}, [path])).toEqual({ code: 0, out: '1 passed, 0 failed', err: '' })
   })

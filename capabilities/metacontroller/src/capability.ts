@@ -1,4 +1,4 @@
-// The capability value of map controllers, which the command line composes.
+// The capability value of the controllers of metacontroller.k8s.io, which the command line composes.
 import type { Capability, PolicyRule } from '@fairlead/controller'
 import { mapControllerAccess } from './admission/required-access.ts'
 import { apiGroup } from './api.ts'
@@ -7,7 +7,7 @@ import { crds } from './generated/crds.ts'
 
 /**
  * The rights that every map controller needs. The kinds that a MapController names are granted by ClusterRoles
- * labelled `rbac.fairlead.dev/aggregate-to-map: "true"` (design decision 13); `fairlead map rbac` prints them.
+ * labelled `rbac.fairlead.dev/aggregate-to-metacontroller: "true"` (design decision 13); `fairlead map rbac` prints them.
  */
 const rules: readonly PolicyRule[] = [
   { apiGroups: [apiGroup], resources: ['mapcontrollers'], verbs: ['get', 'list', 'watch'] },
@@ -24,9 +24,10 @@ const rules: readonly PolicyRule[] = [
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
 ]
 
-/** Map controllers (`metacontroller.k8s.io`). */
-export const map: Capability = {
-  name: 'map',
+/** The controllers of `metacontroller.k8s.io`. */
+export const metacontroller: Capability = {
+  name: 'metacontroller',
+  aliases: ['map'],
   crds,
   rules,
   admission: [mapControllerAccess],

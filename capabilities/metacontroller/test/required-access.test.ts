@@ -2,9 +2,9 @@
 import { ApiServer, memory } from '@fairlead/apiserver'
 import { installDefinitions } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
-import { crds, map } from '@fairlead/map'
+import { crds, metacontroller } from '@fairlead/metacontroller'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { MapController } from '@fairlead/map'
+import type { MapController } from '@fairlead/metacontroller'
 import { requiredAccess } from '../src/admission/required-access.ts'
 
 const role = (rules: object[]): KubeObject[] => [
@@ -38,7 +38,11 @@ const controller = (spec: object = {}): KubeObject => ({
 
 let server: ApiServer
 beforeEach(async () => {
-  server = await ApiServer.start({ storage: memory(), authorization: 'RBAC', validators: map.admission ?? [] })
+  server = await ApiServer.start({
+    storage: memory(),
+    authorization: 'RBAC',
+    validators: metacontroller.admission ?? [],
+  })
   await installDefinitions(server.client(), crds)
 })
 afterEach(() => server[Symbol.asyncDispose]())

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { builtinTables, offlineTables } from './generate/builtin-tables.ts'
 import { crdModules } from './generate/crd-module.ts'
 import { outdated, writeGenerated } from './generate/generated-file.ts'
+import { mergeKeyTable } from './generate/merge-keys.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const shared = resolve(root, process.env['FAIRLEAD_SHARED'] ?? '../shared')
@@ -21,6 +22,10 @@ const changed = [
     ? [
         ...take(join(root, 'foundation/builtin-kinds/src/generated'), builtinTables(join(shared, 'kubernetes'))),
         ...take(join(root, 'foundation/offline/src/generated'), offlineTables(join(shared, 'kubernetes'))),
+        ...take(
+          join(root, 'capabilities/packages/src/engine/merge3/generated'),
+          mergeKeyTable(join(shared, 'kubernetes')),
+        ),
       ]
     : []),
 ]

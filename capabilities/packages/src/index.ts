@@ -16,11 +16,23 @@ export { editKptfile, parseKptfile } from './engine/kptfile/kptfile.ts'
 export type { Kptfile } from './engine/kptfile/kptfile.ts'
 
 // revisions
-export { transition, unmetGates } from './engine/lifecycle.ts'
-export { draftBranch, packageRevisionName } from './engine/names.ts'
+export { enforcesGates, transition, unmetGates } from './engine/lifecycle.ts'
+export type { Lifecycle, LifecycleVerb, Refusal } from './engine/lifecycle.ts'
+export {
+  deletionProposedBranch,
+  draftBranch,
+  nextRevision,
+  overlappingPackage,
+  packageRevisionName,
+  proposedBranch,
+  revisionTag,
+} from './engine/names.ts'
+export type { RevisionKey } from './engine/names.ts'
 
 // updates
-export type { MergeConflict, PackageUpdate, UpdatedPackage } from './engine/update/update-package.ts'
+export { updatePackage } from './engine/update/update-package.ts'
+export type { PackageUpdate, UpdatedPackage, UpdateStrategy } from './engine/update/update-package.ts'
+export type { ConflictPolicy, MergeConflict } from './engine/merge3/conflict.ts'
 
 // render
 export { renderPackage } from './engine/render/render-package.ts'

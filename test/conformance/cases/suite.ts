@@ -19,6 +19,7 @@ const suites: Readonly<Record<string, () => Promise<{ readonly suite: Suite }>>>
   'cartographer.json': () => import('./cartographer/suite.ts'),
   'kappnav.json': () => import('./kappnav/suite.ts'),
   'mapcontroller.json': () => import('./mapcontroller/suite.ts'),
+  'porch.json': () => import('./porch/suite.ts'),
 }
 
 /** The suite of a file, by its name; undefined where none is built yet. */

@@ -15,7 +15,7 @@ export function cliPage(root: Command): GeneratedFile {
   const text = page(
     'Command line',
     'the tree of commands',
-    `${root.description()} Exit codes: 0, 1 error, 2 usage, 3 not ready; \`fairlead up\` ends with 130 when a second Ctrl-C cuts its stopping short.`,
+    `${root.summary()}. Exit codes: 0, 1 error, 2 usage, 3 not ready; \`fairlead up\` ends with 130 when a second Ctrl-C cuts its stopping short.`,
     'Environment: `KUBECONFIG` as for kubectl; `NO_COLOR`; `FAIRLEAD_LOG_LEVEL` is `debug`, `info`, `warn` (default) or `error`; `FAIRLEAD_DEBUG=1` shows where an error comes from.',
     ...sections,
   )
@@ -46,7 +46,7 @@ function commandSection(path: string, command: Command): string[] {
   const usage = [path, ...(options.length > 0 ? ['[flags]'] : []), ...names].join(' ')
   return [
     `${path.split(' ').length === 2 ? '##' : '###'} ${path}`,
-    `${sentence(command.description())}`,
+    `${sentence(command.summary())}`,
     ...(group ? [] : [block('sh', [usage, ...examplesOf(command)].join('\n'))]),
     ...(registeredArguments.length === 0 || group
       ? []
@@ -75,7 +75,7 @@ function commandSection(path: string, command: Command): string[] {
 function examplesOf(command: Command): string[] {
   let text = ''
   command.configureOutput({ writeOut: (part) => (text += part) }).outputHelp()
-  const examples = /^Examples:\n((?:  .*\n)+)/.exec(text)?.[1]
+  const examples = /^.*\n\nExamples:\n((?:  .*\n)+)/.exec(text)?.[1]
   return examples === undefined
     ? []
     : [

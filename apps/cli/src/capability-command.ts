@@ -4,12 +4,13 @@ import type { Command as Parser } from 'commander'
 import type { Command, CommandContext, CommandOption } from '@fairlead/controller'
 import { capabilities } from './capabilities.ts'
 import type { CapabilityEntry } from './capabilities.ts'
+import { describe } from './help-text.ts'
 
 /** Adds one group per capability; loads only the commands of the `wanted` group, or of `all`. */
 export async function addCapabilityCommands(root: Parser, wanted: string | undefined): Promise<void> {
   await Promise.all(
     capabilities.map((entry) => {
-      const group = root.command(entry.name).description(entry.summary)
+      const group = describe(root.command(entry.name), entry.summary, [])
       return addGroup(entry.aliases === undefined ? group : group.aliases(entry.aliases), entry, wanted)
     }),
   )
@@ -31,15 +32,13 @@ const clusterOptions: readonly CommandOption[] = [
 ]
 
 function addCommand(group: Parser, command: Command): void {
-  const parser = group.command(command.name).description(command.summary)
+  const parser = describe(group.command(command.name), command.summary, command.examples)
   for (const argument of command.arguments ?? []) {
     const name = `${argument.name}${argument.variadic ? '...' : ''}`
     parser.argument(argument.optional ? `[${name}]` : `<${name}>`, argument.description)
   }
   for (const option of [...(command.options ?? []), ...(command.usesCluster === true ? clusterOptions : [])])
     parser.addOption(parserOption(option))
-  if (command.examples.length > 0)
-    parser.addHelpText('before', `Examples:\n${command.examples.map((example) => `  ${example}`).join('\n')}\n`)
   parser.action(async (...received: unknown[]) => {
     const values = received.slice(0, -2) as (string | readonly string[] | undefined)[]
     process.exitCode = await command.run(contextFor(values, received.at(-2) as Record<string, unknown>))

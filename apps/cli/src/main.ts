@@ -11,7 +11,9 @@ export async function main(args: readonly string[]): Promise<void> {
     const [first, second] = args.filter((argument) => !argument.startsWith('-'))
     const wanted = first === 'help' ? second : first
     const root = await program(wanted)
-    await root.parseAsync([...args], { from: 'user' })
+    // The parser prints the general help for `help` of a command that there is not.
+    const isUnknown = first === 'help' && second !== undefined && !root.commands.some((one) => one.name() === second || one.aliases().includes(second))
+    await root.parseAsync(isUnknown ? [second] : [...args], { from: 'user' })
   } catch (error) {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? 0 : exitCode.usage

@@ -1,11 +1,11 @@
 // Declares the tree of commands; their implementations load when one of them runs.
 import { readFileSync } from 'node:fs'
-import { Command, Help } from 'commander'
-import type { Option } from 'commander'
+import { Command, CommanderError, Help, Option } from 'commander'
 import { addBackupCommands } from './backup/commands.ts'
-import { capabilities } from './capabilities.ts'
 import { addCapabilityCommands } from './capability-command.ts'
 import { addCompletionCommands } from './completion/commands.ts'
+import { describe } from './help-text.ts'
+import { addUpCommands } from './up/commands.ts'
 
 /** Returns the version in package.json. */
 export function version(): string {
@@ -13,55 +13,39 @@ export function version(): string {
   return (JSON.parse(text) as { version: string }).version
 }
 
-const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value]
-
 /** Returns the program. Only the `wanted` capability's group has its commands; `all` loads those of all groups. */
 export async function program(wanted?: string): Promise<Command> {
   const root = new Command('fairlead')
-    .description('Keeps derived things true on Kubernetes, with a cluster or without one.')
     .version(version(), '-v, --version', 'print the version')
+    .addOption(new Option('-V').hideHelp())
+    .on('option:V', () => {
+      process.stdout.write(`${version()}\n`)
+      throw new CommanderError(0, 'commander.version', version())
+    })
     .exitOverride()
     .showSuggestionAfterError()
     .configureHelp({ optionDescription })
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'fairlead: ')) })
-    .addHelpText(
-      'before',
-      'Examples:\n  fairlead up                              an API server and all controllers on this machine\n  fairlead up --example snapshot-schedule  the same, with an example loaded\n  fairlead map render -f controller.yaml -f objects.yaml\n',
-    )
-  root
-    .command('up')
-    .description('run a Kubernetes API server with every controller, on this machine')
-    .option('--data <folder>', 'folder of the store and the kubeconfig; .fairlead when left out')
-    .option('--in-memory', 'store objects in memory only; with --data, that folder holds only the kubeconfig')
-    .option('--port <number>', 'port of the API server; 6443 or the next free one when left out')
-    .option('--only <names>', `capabilities to run, of: ${capabilities.map((entry) => entry.name).join(', ')}`)
-    .option('--simulate <file>', 'simulator rules (repeatable)', collect, [])
-    .option(
-      '--resolve <name=host:port>',
-      'address of a host name that resolves only in a cluster (repeatable)',
-      collect,
-      [],
-    )
-    .option('--example <name>', 'load an example; once per data folder')
-    .option(
-      '--run-jobs <runner>',
-      'how to run Jobs: process (a child process with your rights), podman, docker or off',
-      'off',
-    )
-    .option('--tour', 'load the tour example and print commands to try')
-    .addHelpText(
-      'before',
-      'Examples:\n  fairlead up\n  fairlead up --example snapshot-schedule --data ./demo\n  fairlead up --in-memory --port 7443\n',
-    )
-    .action(async (options: Record<string, unknown>) => {
-      const { up } = await import('./up/up.ts')
-      await up(options)
-    })
+  describe(root, 'keeps derived things true on Kubernetes, with a cluster or without one', [
+    'fairlead up                              an API server and all controllers on this machine',
+    'fairlead up --example snapshot-schedule  the same, with an example loaded',
+    'fairlead map render -f controller.yaml -f objects.yaml',
+  ])
+  addUpCommands(root)
   addBackupCommands(root)
   await addCapabilityCommands(root, wanted)
   addCompletionCommands(root)
+  addVersionCommand(root)
   pointToHelp(root, root.name())
   return root
+}
+
+/** Adds `fairlead version`, as kubectl and helm have it. */
+function addVersionCommand(root: Command): void {
+  const command = root.command('version').action(() => {
+    process.stdout.write(`fairlead ${version()} (Node ${process.versions.node}, ${process.platform} ${process.arch})\n`)
+  })
+  describe(command, 'print the version', ['fairlead version'])
 }
 
 /** Makes usage errors point to the help of the command. */

@@ -1,9 +1,10 @@
-// `--help` of every command: it is there, says how to use the command first, and loads next to nothing.
+// `--help` of every command: it is there, says what the command does and how to use it first, and loads next to nothing.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { program } from '../src/index.ts'
-import { launcher } from './support/command.ts'
+import { exampleNames } from '../src/up/example.ts'
+import { fairlead, launcher } from './support/command.ts'
 
 type Command = Awaited<ReturnType<typeof program>>
 
@@ -52,6 +53,23 @@ test("commands that use a cluster have kubectl's flags", () => {
 const cheap =
   /\/apps\/cli\/(bin|src)\/|\/src\/commands\/index\.ts$|\/(offline\/src\/command-error|controller\/src\/command)\.ts$|\/node_modules\/commander\//
 
+test('the help of `up` names every example', () => {
+  let help = ''
+  commandAt(root, ['up'])
+    .configureOutput({ writeOut: (text) => (help += text) })
+    .outputHelp()
+  expect(help).toContain(`\nExamples to load: ${exampleNames().join(', ')}.\n`)
+})
+
+test.each([
+  [['version'], 0, /^fairlead \d+\.\d+\.\d+ \(Node \S+, \w+ \w+\)\n$/, ''],
+  [['--version'], 0, /^\d+\.\d+\.\d+\n$/, ''],
+  [['-V'], 0, /^\d+\.\d+\.\d+\n$/, ''],
+  [['help', 'nosuch'], 2, /^$/, "fairlead: unknown command 'nosuch'\nSee fairlead --help.\n"],
+])('%j ends with %i', async (args, code, stdout, stderr) => {
+  expect(await fairlead(args)).toEqual({ code, stdout: expect.stringMatching(stdout) as string, stderr })
+})
+
 test.each(paths.map((words) => ({ words, command: ['fairlead', ...words].join(' ') })))(
   '$command --help',
   async ({ words }) => {
@@ -64,7 +82,8 @@ test.each(paths.map((words) => ({ words, command: ['fairlead', ...words].join(' 
     await once(child, 'close')
     expect(child.exitCode).toBe(0)
     expect(stdout).toContain(`Usage: ${['fairlead', ...words].join(' ')} `)
-    expect(stdout.startsWith('Examples:\n') || words.length === 1).toBe(true)
+    const isGroup = words.length === 1 && commandAt(root, words).commands.length > 0
+    expect(stdout).toMatch(isGroup ? /^Usage: / : /^[A-Z].*\.\n\nExamples:\n {2}/)
     expect(stdout).not.toContain('default: [')
     const ours = loaded.split('\n').filter((url) => /\/(foundation|capabilities|apps|node_modules)\//.test(url))
     expect(ours.length).toBeGreaterThan(5)

@@ -159,7 +159,7 @@ test('--in-memory with --data writes only the kubeconfig into the folder', () =>
   withFolder(async (folder) => {
     const up = await UpProcess.start(folder, ['--in-memory'])
     expect(up.kubeconfig).toBe(join(folder, 'kubeconfig'))
-    expect(readdirSync(folder).sort()).toEqual(['.gitignore', 'kubeconfig'])
+    expect(readdirSync(folder).sort()).toEqual(['.gitignore', 'kubeconfig', 'process.json'])
     await up.stop()
   }))
 

@@ -34,8 +34,8 @@ export async function openPlace(
   const path = String(options['data'])
   if (!create && !existsSync(path)) throw nothingThere(path)
   const data = openDataFolder(path)
-  const running = existsSync(data.kubeconfig) ? resources.use(await transport(data.kubeconfig)) : undefined
-  if (running !== undefined && (await responds(running))) return { name: running.address, server: running }
+  const running = await respondingServer(data.kubeconfig, resources)
+  if (running !== undefined) return { name: running.address, server: running }
   if (!create && !existsSync(join(data.store, 'objects.sqlite'))) throw nothingThere(data.path)
   try {
     return { name: data.path, store: resources.use(await sqlite(data.store).open()) }
@@ -43,6 +43,16 @@ export async function openPlace(
     if (error instanceof StoreError) throw new CommandError(error.message, undefined, { cause: error })
     throw error
   }
+}
+
+/** Returns the server of a kubeconfig file, if there is one and it responds; `resources` closes the connection. */
+export async function respondingServer(
+  kubeconfig: string,
+  resources: AsyncDisposableStack,
+): Promise<HttpsTransport | undefined> {
+  if (!existsSync(kubeconfig)) return undefined
+  const server = resources.use(await transport(kubeconfig))
+  return (await responds(server)) ? server : undefined
 }
 
 async function transport(file: string | undefined, context?: string): Promise<HttpsTransport> {

@@ -94,7 +94,7 @@ function subcommandsOf(command: Command): Candidate[] {
   return command
     .createHelp()
     .visibleCommands(command)
-    .map((child) => ({ text: child.name(), description: child.description() }))
+    .map((child) => ({ text: child.name(), description: child.summary() }))
 }
 
 function flagsOf(command: Command): Candidate[] {

@@ -13,8 +13,10 @@ import {
 } from 'node:fs'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { CommandError } from '@fairlead/offline/command-error'
+import { withNamespacesOf } from './kubeconfig.ts'
+import { isAlive } from './process-file.ts'
 
 /** An open folder. Disposing a temporary one deletes it. */
 export interface DataFolder extends Disposable {
@@ -59,21 +61,13 @@ function ownerOf(file: string): { readonly pid: number; readonly startedAt: stri
   }
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
 /** Writes the kubeconfig, readable by its owner only. Throws CommandError. */
 export async function writeKubeconfig({ kubeconfig }: DataFolder, text: string): Promise<void> {
   try {
     const temporary = `${kubeconfig}.new`
     await rm(temporary, { force: true })
     // A link in its place is replaced, not followed.
-    await writeFile(temporary, text, { mode: 0o600, flag: 'wx' })
+    await writeFile(temporary, withNamespacesOf(kubeconfig, text), { mode: 0o600, flag: 'wx' })
     await rename(temporary, kubeconfig)
   } catch (error) {
     throw new CommandError(
@@ -84,7 +78,7 @@ export async function writeKubeconfig({ kubeconfig }: DataFolder, text: string):
 
 function namedFolder(folder: string): string {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder)
     refuseForeignFiles(folder)
     const ignore = join(folder, '.gitignore')
     if (!existsSync(ignore)) writeFileSync(ignore, '*\n', { mode: 0o600 })
@@ -95,6 +89,16 @@ function namedFolder(folder: string): string {
       `the data folder ${folder} cannot be used: ${(error as Error).message}. Name another one with --data.`,
     )
   }
+}
+
+/**
+ * Creates a folder and those above it. Not by `recursive`: Node then reports a missing folder where the disk is
+ * read-only, and does not return for a path below /proc.
+ */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return
+  makeFolder(dirname(folder))
+  mkdirSync(folder, { mode: 0o700 })
 }
 
 /** The bits of a mode that let others write. */

@@ -15,11 +15,24 @@ const ConfigMap = kind<KubeObject>('v1', 'ConfigMap', { plural: 'configmaps', na
  * by the user are kept. An interrupted load is repeated. Resolves with false when it was loaded before.
  */
 export async function loadExample(admin: Client, example: Example): Promise<boolean> {
-  const marker = { namespace: systemNamespace, name: `example-${example.name.replaceAll('/', '-')}` }
+  const marker = { namespace: systemNamespace, name: markerName(example.name) }
   if ((await admin.find(ConfigMap, marker)) !== undefined) return false
   for (const { objects } of example.manifests) await applyAll(admin, objects)
   await admin.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: marker, data: { summary: example.summary } })
   return true
+}
+
+const prefix = 'example-'
+
+function markerName(example: string): string {
+  return `${prefix}${example.replaceAll('/', '-')}`
+}
+
+/** Returns the names of other examples that were loaded before: their objects are there, their processes are not. */
+export async function otherExamples(admin: Client, current: Example | undefined): Promise<readonly string[]> {
+  const { items } = await admin.list(ConfigMap, { namespace: systemNamespace })
+  const names = items.map(({ metadata }) => metadata.name!).filter((name) => name.startsWith(prefix))
+  return names.filter((name) => name !== (current && markerName(current.name))).map((name) => name.slice(prefix.length))
 }
 
 /** Applies definitions first and waits until they are established, then applies everything else in order. */

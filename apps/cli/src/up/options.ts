@@ -19,29 +19,43 @@ export interface UpOptions {
   readonly tour: boolean
   /** The runner of Jobs. */
   readonly runJobs: 'off' | 'process' | 'podman' | 'docker'
+  /** Runs in the background. */
+  readonly detach: boolean
+  /** The command to run, word by word; empty: none, until a signal arrives. */
+  readonly command: readonly string[]
 }
 
 /** The example that `npm start` shows. */
 export const tourExample = 'snapshot-schedule'
 
-/** Parses the options from the command line. Throws a usage error that names the flag. */
-export function parseUpOptions(raw: Readonly<Record<string, unknown>>): UpOptions {
+/** Parses the options and the command from the command line. Throws a usage error that names the flag. */
+export function parseUpOptions(raw: Readonly<Record<string, unknown>>, command: readonly string[]): UpOptions {
   const tour = raw['tour'] === true
+  const detach = raw['detach'] === true
+  if (detach && command.length > 0)
+    throw usageError('--detach runs no command: leave it out, or run the command yourself and then `fairlead down`')
+  if (tour && raw['example'] !== undefined)
+    throw usageError(`--tour loads the example ${tourExample}: leave --tour or --example out`)
+  // A command gets a server of its own: nothing of it is left, and it is in the way of no other.
+  const isOwn = command.length > 0 && raw['data'] === undefined
+  const inMemory = raw['inMemory'] === true || isOwn
   return {
-    data: raw['data'] !== undefined ? String(raw['data']) : raw['inMemory'] === true ? undefined : defaultData,
-    inMemory: raw['inMemory'] === true,
-    port: raw['port'] === undefined ? undefined : parsePort(String(raw['port'])),
+    data: raw['data'] !== undefined ? String(raw['data']) : inMemory && !detach ? undefined : defaultData,
+    inMemory,
+    port: raw['port'] === undefined ? (isOwn ? 0 : undefined) : parsePort(String(raw['port'])),
     capabilities: raw['only'] === undefined ? capabilities : parseOnly(String(raw['only'])),
     simulate: (raw['simulate'] as readonly string[]).map(parseFile),
     resolve: hostAddresses(raw['resolve'] as readonly string[]),
     example: raw['example'] === undefined ? (tour ? tourExample : undefined) : String(raw['example']),
     tour,
     runJobs: parseRunJobs(raw['runJobs'] === undefined ? 'off' : String(raw['runJobs'])),
+    detach,
+    command,
   }
 }
 
 /** The default data folder. */
-const defaultData = '.fairlead'
+export const defaultData = '.fairlead'
 
 function parseRunJobs(text: string): UpOptions['runJobs'] {
   if (text === 'off' || text === 'process' || text === 'podman' || text === 'docker') return text

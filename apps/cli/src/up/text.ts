@@ -1,9 +1,10 @@
 // The output of `fairlead up`. The first line can be pasted into a shell; everything else is for reading.
-import { relative } from 'node:path'
+import { join, relative } from 'node:path'
 import type { Example } from './example.ts'
+import { defaultData } from './options.ts'
+import type { UpOptions } from './options.ts'
 
 export interface Ready {
-  readonly kubeconfig: string
   readonly url: string
   readonly data: string | undefined
   readonly capabilities: readonly string[]
@@ -11,6 +12,10 @@ export interface Ready {
   readonly example: Example | undefined
   readonly milliseconds: number
   readonly warnings: readonly string[]
+  /** Characters of a line of the terminal; undefined when there is none. */
+  readonly columns: number | undefined
+  /** The last line: how to stop the server. */
+  readonly stop: string
 }
 
 const quote = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`)
@@ -18,6 +23,16 @@ const quote = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${pa
 /** Returns the line that points kubectl to this server. */
 export function exportLine(kubeconfig: string): string {
   return `export KUBECONFIG=${quote(kubeconfig)}`
+}
+
+/** Returns what a terminal shows until the server is ready. */
+export function startingText({ capabilities }: UpOptions): string {
+  return `Starting the API server and the controllers ${capabilities.map(({ name }) => name).join(', ')} …\n`
+}
+
+/** Returns the line that says how to stop a server in the background. */
+export function stopLine({ data }: UpOptions): string {
+  return `fairlead down${data === undefined || data === defaultData ? '' : ` --data ${quote(data)}`} stops it; its log is ${quote(join(data ?? defaultData, 'up.log'))}.`
 }
 
 /** Returns everything after the first line. */
@@ -42,14 +57,21 @@ export function readyText(ready: Ready): string {
       'A first example: fairlead up --example snapshot-schedule',
     )
   } else {
-    const width = Math.max(0, ...ready.example.attempts.map((attempt) => attempt.command.length))
     lines.push(
       `  example      ${ready.example.name}: ${ready.example.summary}`,
       '',
       'In another terminal, with the line at the top, try:',
     )
-    lines.push(...ready.example.attempts.map((attempt) => `  ${attempt.command.padEnd(width)}   ${attempt.shows}`))
+    lines.push(...attemptLines(ready.example.attempts, ready.columns))
   }
-  lines.push('', 'Ctrl-C stops it.', '')
+  lines.push('', ready.stop, '')
   return lines.join('\n')
+}
+
+/** Returns commands with what they show: beside each other, or above each other where that is too wide. */
+function attemptLines(attempts: Example['attempts'], columns = Infinity): readonly string[] {
+  const width = Math.max(0, ...attempts.map(({ command }) => command.length))
+  const beside = attempts.map(({ command, shows }) => `  ${command.padEnd(width)}   ${shows}`)
+  if (beside.every((line) => line.length <= columns)) return beside
+  return attempts.flatMap(({ command, shows }) => [`  # ${shows}`, `  ${command}`])
 }

@@ -17,13 +17,17 @@ import type { Example } from './example.ts'
 import { installDefaults } from './defaults.ts'
 import { makeRunner } from './runner.ts'
 import { accountName, installIdentities, systemNamespace } from './identities.ts'
-import { loadExample } from './load-example.ts'
+import { isDetached, sendReady, startDetached } from './detached.ts'
+import { loadExample, otherExamples } from './load-example.ts'
 import { parseUpOptions } from './options.ts'
 import type { UpOptions } from './options.ts'
 import { choosePort } from './port.ts'
 import { startProcess } from './process.ts'
+import { writeProcessFile } from './process-file.ts'
 import { readableLine } from './readable-log.ts'
-import { exportLine, readyText } from './text.ts'
+import { runCommand } from './run-command.ts'
+import { exportLine, readyText, startingText, stopLine } from './text.ts'
+import type { Ready } from './text.ts'
 
 const logLevels = ['debug', 'info', 'warn', 'error'] as const
 type LogLevel = (typeof logLevels)[number]
@@ -34,9 +38,17 @@ type LogLevel = (typeof logLevels)[number]
  */
 const sameSignal = 250
 
-/** Runs until a signal stops it. Throws CommandError for every error that the user can fix. */
-export async function up(raw: Readonly<Record<string, unknown>>): Promise<void> {
-  const options = parseUpOptions(raw)
+/**
+ * Runs until a signal stops it, or until the command ends. `args` is the whole command line, for a process in the
+ * background. Throws CommandError for every error that the user can fix.
+ */
+export async function up(
+  raw: Readonly<Record<string, unknown>>,
+  command: readonly string[],
+  args: readonly string[],
+): Promise<void> {
+  const options = parseUpOptions(raw, command)
+  if (options.detach && !isDetached) return startDetached(options.data!, args)
   const example = options.example === undefined ? undefined : readExample(options.example)
   const stop = new AbortController()
   let stopping = Infinity
@@ -53,17 +65,20 @@ export async function up(raw: Readonly<Record<string, unknown>>): Promise<void> 
   }
   const stopped = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve(), { once: true }))
   await using resources = new AsyncDisposableStack()
-  await start(options, example, resources, stop.signal)
-  await stopped
-  process.stderr.write('Stopping.\n')
+  const kubeconfig = await start(options, example, resources, stop.signal)
+  if (command.length === 0) await stopped
+  else process.exitCode = await runCommand(command, kubeconfig, stop.signal)
+  if (stop.signal.aborted) process.stderr.write('Stopping.\n')
 }
 
+/** Starts everything; resolves with the path of the kubeconfig. */
 async function start(
   options: UpOptions,
   example: Example | undefined,
   resources: AsyncDisposableStack,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<string> {
+  if (process.stderr.isTTY) process.stderr.write(startingText(options))
   const data = resources.use(openDataFolder(options.data))
   if (options.inMemory) refuseFolderInUse(data)
   // Checked before anything is started.
@@ -108,20 +123,29 @@ async function start(
   const listening = await server.listen({ port })
   await writeKubeconfig(data, listening.kubeconfig)
   if (runner !== undefined) resources.use(await runner.start(server, listening, logger))
-  process.stdout.write(`${exportLine(data.kubeconfig)}\n`)
+  const startedAt = new Date(systemClock.now()).toISOString()
+  resources.use(writeProcessFile(data.path, { pid: process.pid, url: listening.url, startedAt }))
+  if (options.command.length === 0) process.stdout.write(`${exportLine(data.kubeconfig)}\n`)
   if (example !== undefined) await loadExample(admin, example)
-  process.stdout.write(
-    readyText({
-      kubeconfig: data.kubeconfig,
-      url: listening.url,
-      data: options.inMemory ? undefined : data.path,
-      capabilities: options.capabilities.map((entry) => entry.name),
-      processes: processes.map(({ running }) => running),
-      example,
-      milliseconds: performance.now(),
-      warnings: [],
-    }),
-  )
+  const ready: Ready = {
+    url: listening.url,
+    data: options.inMemory ? undefined : data.path,
+    capabilities: options.capabilities.map((entry) => entry.name),
+    processes: processes.map(({ running }) => running),
+    example,
+    milliseconds: performance.now(),
+    warnings: (await otherExamples(admin, example)).map(
+      (name) =>
+        `the objects of the example ${name} are here, too, but not its simulator and hooks; another --data keeps examples apart`,
+    ),
+    columns: process.stdout.columns,
+    stop: options.detach ? stopLine(options) : 'Ctrl-C stops it.',
+  }
+  if (options.command.length > 0)
+    process.stderr.write(`Fairlead is ready at ${ready.url}; running ${options.command.join(' ')}\n`)
+  else process.stdout.write(readyText(ready))
+  sendReady(`${exportLine(data.kubeconfig)}\n${readyText(ready)}`)
+  return data.kubeconfig
 }
 
 /** Applies the objects that controllers need before they start, and again after a restore. */

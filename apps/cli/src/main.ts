@@ -12,7 +12,10 @@ export async function main(args: readonly string[]): Promise<void> {
     const wanted = first === 'help' ? second : first
     const root = await program(wanted)
     // The parser prints the general help for `help` of a command that there is not.
-    const isUnknown = first === 'help' && second !== undefined && !root.commands.some((one) => one.name() === second || one.aliases().includes(second))
+    const isUnknown =
+      first === 'help' &&
+      second !== undefined &&
+      !root.commands.some((one) => one.name() === second || one.aliases().includes(second))
     await root.parseAsync(isUnknown ? [second] : [...args], { from: 'user' })
   } catch (error) {
     if (error instanceof CommanderError) {

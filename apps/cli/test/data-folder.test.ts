@@ -3,7 +3,7 @@ import { chmod, lstat, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openDataFolder, writeKubeconfig } from '../src/up/data-folder.ts'
+import { openDataFolder, writeKubeconfig } from '../src/data/data-folder.ts'
 
 let folder: string
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777

@@ -4,7 +4,7 @@ import type { ChildProcess } from 'node:child_process'
 import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { CommandError } from '@fairlead/offline/command-error'
-import { openDataFolder, refuseFolderInUse } from './data-folder.ts'
+import { openDataFolder, refuseFolderInUse } from '../data/data-folder.ts'
 
 /** Set for the process that runs the server. */
 const marker = 'FAIRLEAD_DETACHED'

@@ -4,8 +4,8 @@ import { join, resolve } from 'node:path'
 import { systemClock } from '@fairlead/client'
 import { AsyncDisposableStack } from '@fairlead/kube'
 import { CommandError } from '@fairlead/offline/command-error'
-import { respondingServer } from '../backup/place.ts'
-import { isAlive, readProcessFile } from './process-file.ts'
+import { respondingServer } from '../data/running-server.ts'
+import { isAlive, readProcessFile } from '../data/process-file.ts'
 
 /** Time that a server has to stop, and the interval of looking. Milliseconds. */
 const patience = 60_000

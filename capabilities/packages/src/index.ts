@@ -39,3 +39,15 @@ export { renderPackage } from './engine/render/render-package.ts'
 export type { RenderOptions, RenderOutcome } from './engine/render/render-package.ts'
 export { withRenderStatus } from './engine/render/status-file.ts'
 export { functionOf } from './functions/functions.ts'
+
+// capability
+export { packages } from './capability.ts'
+export {
+  configGroup,
+  latestLabel,
+  PackageRevisionKind,
+  PackageRevisionResourcesKind,
+  porchGroup,
+  RepositoryKind,
+} from './api.ts'
+export type { Lock, PackageRevision, PackageRevisionResources, PorchPackage, Repository, Task } from './api.ts'

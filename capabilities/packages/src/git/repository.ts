@@ -10,6 +10,7 @@ import type { NewCommit } from './fast-import.ts'
 import { GitError } from './git-error.ts'
 import { runGit, timeouts } from './git-process.ts'
 import { ObjectReader } from './object-reader.ts'
+import type { GitObject } from './object-reader.ts'
 import { remoteEnvironment, transportOf } from './remote.ts'
 import type { GitRemote } from './remote.ts'
 import { filesOf, treeEntries } from './tree.ts'
@@ -88,27 +89,52 @@ export class GitRepository implements Disposable {
     return refs
   }
 
-  /** Returns the commits of a revision, the newest first, at most `limit`. @throws GitError */
-  async log(revision: string, limit: number, signal: AbortSignal): Promise<readonly RefCommit[]> {
-    const format = '%H%x00%an%x00%ae%x00%at%x00%B%x00%x01'
+  /**
+   * Returns the commits that `tips` reach and `known` do not, the newest first; only those whose message matches.
+   * @throws GitError
+   */
+  async history(
+    range: { readonly tips: Iterable<string>; readonly known?: Iterable<string>; readonly matching: string },
+    signal: AbortSignal,
+  ): Promise<readonly RefCommit[]> {
+    const input = [...range.tips, ...[...(range.known ?? [])].map((hash) => `^${hash}`), ''].join('\n')
     const output = await runGit(
       this.folder,
-      ['log', '--first-parent', `--max-count=${limit}`, `--format=${format}`, '--end-of-options', revision],
-      { signal },
+      [
+        'log',
+        `--grep=${range.matching}`,
+        '--ignore-missing',
+        '--format=%H%x00%an%x00%ae%x00%at%x00%B%x00%x01',
+        '--stdin',
+      ],
+      { signal, input },
     )
     return output
       .toString()
       .split('\0\x01\n')
       .flatMap((record) => {
         const [commit, authorName, authorEmail, time, message] = record.split('\0')
-        if (message === undefined) return []
-        return [{ ref: '', commit, authorName, authorEmail, authoredAt: Number(time), message } as RefCommit]
+        if (commit === undefined || authorName === undefined || authorEmail === undefined || message === undefined)
+          return []
+        return [{ ref: '', commit, authorName, authorEmail, authoredAt: Number(time), message }]
       })
+  }
+
+  /** Reports whether a commit is part of the history of another. @throws GitError */
+  async isAncestor(commit: string, descendant: string, signal: AbortSignal): Promise<boolean> {
+    const output = await runGit(this.folder, ['rev-list', '--count', `${descendant}..${commit}`], { signal })
+    return output.toString().trim() === '0'
   }
 
   /** Returns the hash of a commit, branch, tag or `<commit>:<path>`; undefined when it is missing. @throws GitError */
   async resolve(specification: string): Promise<string | undefined> {
     return (await this.#reader.read(specification))?.hash
+  }
+
+  /** Returns a tree by its hash or as `<commit>:<path>`; undefined when it is missing or no folder. @throws GitError */
+  async tree(specification: string): Promise<GitObject | undefined> {
+    const object = await this.#reader.read(specification)
+    return object?.type === 'tree' ? object : undefined
   }
 
   /** Returns the entries of a tree or of `<commit>:<path>`; undefined when it is no folder. @throws GitError */

@@ -35,6 +35,7 @@ export function mergeKptfile(
     kptfileShape(isRoot),
     context.policy,
   )
-  for (const field of merged.conflicts) context.conflicts.push({ file: path, resource: 'Kptfile', ...field })
+  const taken = context.policy === 'local' ? 'local' : 'upstream'
+  for (const field of merged.conflicts) context.conflicts.push({ file: path, resource: 'Kptfile', ...field, taken })
   return merged.source === document(local).source ? local : merged.source
 }

@@ -94,8 +94,9 @@ function mergeResource(match: ResourceMatch, context: MergeContext): string | un
   }
   const shape = resourceShape(identity.apiVersion, identity.kind, context.defined)
   const merged = mergeDocument(base, upstream, local, shape, context.policy)
+  const taken = context.policy === 'local' ? 'local' : 'upstream'
   for (const field of merged.conflicts)
-    context.conflicts.push({ file: local.path, resource: resourceName(identity), ...field })
+    context.conflicts.push({ file: local.path, resource: resourceName(identity), ...field, taken })
   return merged.source
 }
 

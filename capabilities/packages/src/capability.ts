@@ -1,0 +1,100 @@
+// The capability: packages of configuration in git (`porch.kpt.dev`, `config.porch.kpt.dev`).
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Capability, PolicyRule, ResourceStorage } from '@fairlead/controller'
+import { AsyncDisposableStack } from '@fairlead/kube'
+import { validators } from './admission/validators.ts'
+import { configGroup, RepositoryKind } from './api.ts'
+import { startRepositoryController } from './controllers/repository-controller.ts'
+import { crds } from './generated/crds.ts'
+import { webhookRoute } from './routes/webhook-route.ts'
+import { makeEngine } from './runtime/make-engine.ts'
+import { PackageService } from './runtime/package-service.ts'
+import { Repositories } from './runtime/repositories.ts'
+import { RevisionStates } from './runtime/revision-states.ts'
+import {
+  packageColumns,
+  packageDefinition,
+  packageFields,
+  packageRevisionColumns,
+  packageRevisionDefinition,
+  resourcesColumns,
+  resourcesDefinition,
+  revisionFields,
+} from './storage/definitions.ts'
+import { PackageRevisionStorage } from './storage/package-revision-storage.ts'
+import { PackageStorage } from './storage/package-storage.ts'
+import { ResourcesStorage } from './storage/resources-storage.ts'
+
+/** Rules of the controller. Content is read and written with the rights of the caller on PackageRevisions. */
+const rules: readonly PolicyRule[] = [
+  { apiGroups: [configGroup], resources: ['repositories'], verbs: ['get', 'list', 'watch', 'patch'] },
+  { apiGroups: [configGroup], resources: ['repositories/status'], verbs: ['patch'] },
+  {
+    apiGroups: [configGroup],
+    resources: ['packagerevs'],
+    verbs: ['get', 'list', 'watch', 'create', 'update', 'delete'],
+  },
+  { apiGroups: [''], resources: ['secrets'], verbs: ['get'] },
+  {
+    apiGroups: ['rbac.authorization.k8s.io'],
+    resources: ['roles', 'rolebindings', 'clusterroles', 'clusterrolebindings'],
+    verbs: ['get', 'list', 'watch'],
+  },
+  { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
+  { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], verbs: ['get', 'list', 'watch'] },
+  { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
+]
+
+/** Maximum size of the files of one package in a request, in bytes. */
+const maxPackageBytes = 16 * 1024 * 1024
+
+/** Packages (`porch.kpt.dev`). */
+export const packages: Capability = {
+  name: 'packages',
+  crds,
+  rules,
+  admission: validators,
+  async setup(manager, { dataFolder }) {
+    const resources = new AsyncDisposableStack()
+    const folder = dataFolder ?? (await mkdtemp(join(tmpdir(), 'fairlead-packages-')))
+    if (dataFolder === undefined) resources.defer(() => rm(folder, { recursive: true, force: true }))
+    const objects = resources.use(manager.use(RepositoryKind))
+    const repositories = resources.use(new Repositories(manager, folder, objects))
+    const states = await RevisionStates.load(manager.client)
+    const engine = makeEngine()
+    const { client, access } = manager
+    const service = resources.use(new PackageService({ repositories, states, engine, client, access }))
+    const packageStorage = new PackageStorage(repositories)
+    const controller = startRepositoryController(manager, repositories)
+    const storages: readonly ResourceStorage[] = [
+      {
+        definition: packageRevisionDefinition,
+        storage: new PackageRevisionStorage(service),
+        subresources: ['approval'],
+        columns: packageRevisionColumns,
+        selectableFields: revisionFields,
+      },
+      {
+        definition: resourcesDefinition,
+        storage: new ResourcesStorage(service),
+        columns: resourcesColumns,
+        selectableFields: revisionFields,
+        maxObjectBytes: maxPackageBytes,
+        maxBodyBytes: maxPackageBytes,
+      },
+      {
+        definition: packageDefinition,
+        storage: packageStorage,
+        columns: packageColumns,
+        selectableFields: packageFields,
+      },
+    ]
+    return {
+      storages,
+      routes: [webhookRoute((key) => controller.enqueue(key))],
+      stop: () => resources.disposeAsync(),
+    }
+  },
+}

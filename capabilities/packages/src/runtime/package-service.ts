@@ -1,0 +1,307 @@
+// Package revisions as objects: what the storages of the API share. It makes revisions by their tasks, keeps what git
+// does not hold, and notifies of changed objects.
+import type { AccessReviews, StorageChange, StorageWrite } from '@fairlead/controller'
+import type { Client } from '@fairlead/client'
+import { badRequest, failure, forbidden, jsonEqual, notFound } from '@fairlead/kube'
+import type { JsonObject, KubeObject } from '@fairlead/kube'
+import { configGroup } from '../api.ts'
+import type { GitPackage, Lock, PackageRevision, RenderReport, RevisionReference, Task } from '../api.ts'
+import type { PackageFiles } from '../engine/package-files.ts'
+import { fetchPackage } from '../git/repository.ts'
+import type { FetchedPackage } from '../git/repository.ts'
+import { transportOf } from '../git/remote.ts'
+import { packageRevisionObject, resourcesObject, selfLock } from './revision-object.ts'
+import { readCredentials } from './credentials.ts'
+import { withPackageMetadata } from './kptfile-edits.ts'
+import type { PackageEngine, RenderedPackage } from './package-engine.ts'
+import type { PackageRepository } from './package-repository.ts'
+import type { Repositories, Located } from './repositories.ts'
+import type { Revision, RevisionChange } from './revision.ts'
+import { noState } from './revision-states.ts'
+import type { RevisionState, RevisionStates } from './revision-states.ts'
+import { taskFiles } from './task-files.ts'
+import type { TaskContext } from './task-files.ts'
+
+const revisionsResource = { group: 'porch.kpt.dev', plural: 'packagerevisions' }
+
+/** A revision with this annotation keeps what is pushed even when its render fails. */
+export const pushOnRenderFailure = 'porch.kpt.dev/push-on-render-failure'
+
+type Listener = (change: StorageChange) => void
+
+/** What a service needs. */
+export interface PackageServiceOptions {
+  readonly repositories: Repositories
+  readonly states: RevisionStates
+  readonly engine: PackageEngine
+  readonly client: Client
+  readonly access: AccessReviews
+}
+
+/** The revisions of all repositories. */
+export class PackageService implements Disposable {
+  readonly repositories: Repositories
+  readonly states: RevisionStates
+  readonly #engine: PackageEngine
+  readonly #client: Client
+  readonly #access: AccessReviews
+  readonly #revisionListeners = new Set<Listener>()
+  readonly #resourceListeners = new Set<Listener>()
+  readonly #subscription: Disposable
+
+  constructor({ repositories, states, engine, client, access }: PackageServiceOptions) {
+    this.repositories = repositories
+    this.states = states
+    this.#engine = engine
+    this.#client = client
+    this.#access = access
+    this.#subscription = repositories.subscribe((repository, changes) => this.#changed(repository, changes))
+  }
+
+  [Symbol.dispose](): void {
+    this.#subscription[Symbol.dispose]()
+  }
+
+  /** Notifies of changed PackageRevisions. */
+  onRevisionObjects(listener: Listener): Disposable {
+    this.#revisionListeners.add(listener)
+    return { [Symbol.dispose]: () => void this.#revisionListeners.delete(listener) }
+  }
+
+  /** Notifies of changed PackageRevisionResources. */
+  onResources(listener: Listener): Disposable {
+    this.#resourceListeners.add(listener)
+    return { [Symbol.dispose]: () => void this.#resourceListeners.delete(listener) }
+  }
+
+  /**
+   * Creates a revision: its task, the render and the commit are one save. @throws StatusError, GitError, PackageError
+   */
+  async createRevision(
+    repository: PackageRepository,
+    { metadata, spec }: PackageRevision,
+    state: RevisionState,
+    write: StorageWrite,
+  ): Promise<Revision> {
+    const { namespace } = repository.settings
+    const task: Task = spec.tasks?.[0] ?? { type: 'init', init: {} }
+    const made = await taskFiles(task, this.#taskContext(repository, spec.packageName, write))
+    const rendered = await this.#rendered(made, metadata.annotations, write.signal)
+    const name = metadata.name!
+    await this.states.set(namespace, name, { ...state, renderStatus: rendered.report })
+    try {
+      return await repository.createDraft({
+        packageName: spec.packageName,
+        workspace: spec.workspaceName,
+        files: rendered.files,
+        task,
+        user: write.user.name,
+      })
+    } catch (error) {
+      await this.states.delete(namespace, name)
+      throw error
+    }
+  }
+
+  /** Replaces the files of a draft; files that are no UTF-8 stay. @throws StatusError, GitError */
+  async saveResources(
+    { repository, revision }: Located,
+    resources: Readonly<Record<string, string>>,
+    write: StorageWrite,
+  ): Promise<{ readonly revision: Revision; readonly failure: string | undefined }> {
+    const { namespace } = repository.settings
+    const before = await repository.files(revision)
+    const files = new Map<string, string | Uint8Array>(Object.entries(resources))
+    for (const [path, content] of before) if (typeof content !== 'string') files.set(path, content)
+    if (!files.has('Kptfile')) throw badRequest('a package needs a Kptfile; the resources have none')
+    const state = this.states.get(namespace, revision.name)
+    const rendered = await this.#rendered(files, state.metadata.annotations, write.signal)
+    const saved = await repository.saveDraft(revision, {
+      packageName: revision.packageName,
+      workspace: revision.workspace,
+      files: rendered.files,
+      task: { type: 'push' },
+      user: write.user.name,
+    })
+    await this.setState({ repository, revision: saved }, { ...state, renderStatus: rendered.report })
+    return { revision: saved, failure: rendered.failure }
+  }
+
+  /** Writes the labels, annotations and gates of a draft into its Kptfile. */
+  async savePackageMetadata(
+    { repository, revision }: Located,
+    wanted: PackageRevision,
+    old: PackageRevision,
+    { user }: StorageWrite,
+  ): Promise<Revision> {
+    const { packageMetadata, readinessGates } = wanted.spec
+    const isSame =
+      (packageMetadata === undefined || same(packageMetadata, old.spec.packageMetadata ?? {})) &&
+      (readinessGates === undefined || same(readinessGates, old.spec.readinessGates ?? []))
+    if (isSame || revision.lifecycle !== 'Draft') return revision
+    const files = new Map(await repository.files(revision))
+    const kptfile = files.get('Kptfile')
+    if (typeof kptfile !== 'string') throw badRequest(`${revision.name} has no Kptfile`)
+    files.set('Kptfile', withPackageMetadata(kptfile, wanted.spec))
+    return repository.saveDraft(revision, {
+      packageName: revision.packageName,
+      workspace: revision.workspace,
+      files,
+      task: { type: 'push' },
+      user: user.name,
+    })
+  }
+
+  /** Stores what git does not hold, and notifies of it. */
+  async setState({ repository, revision }: Located, state: RevisionState): Promise<void> {
+    const { namespace } = repository.settings
+    const before = this.states.get(namespace, revision.name)
+    if (same(before, state)) return
+    await this.states.set(namespace, revision.name, state)
+    const [previous, object] = await Promise.all([
+      packageRevisionObject(repository, revision, before),
+      packageRevisionObject(repository, revision, state),
+    ])
+    for (const listener of this.#revisionListeners) listener({ type: 'put', object, previous })
+    if (same(before.resourcesMetadata, state.resourcesMetadata) && same(before.renderStatus, state.renderStatus)) return
+    const files = await repository.files(revision)
+    const resources = resourcesObject(repository, revision, files, state)
+    for (const listener of this.#resourceListeners)
+      listener({ type: 'put', object: resources, previous: resourcesObject(repository, revision, new Map(), before) })
+  }
+
+  /** Returns the names of the revisions that were made from one by a task. */
+  downstreamOf(namespace: string, name: string): readonly string[] {
+    return this.repositories
+      .list(namespace)
+      .flatMap((repository) => [...repository.revisions.values()])
+      .filter((revision) => revision.name !== name && upstreamNames(revision.task).includes(name))
+      .map((revision) => revision.name)
+  }
+
+  /** @throws StatusError 400 when the render fails, and the user does not ask to keep the files */
+  async #rendered(
+    files: PackageFiles,
+    annotations: Readonly<Record<string, string>> | undefined,
+    signal: AbortSignal,
+  ): Promise<RenderedPackage> {
+    const rendered = await this.#engine.render(files, signal)
+    if (rendered.failure !== undefined && annotations?.[pushOnRenderFailure] !== 'true')
+      throw renderFailure(rendered.failure, rendered.report)
+    return rendered
+  }
+
+  #taskContext(repository: PackageRepository, packageName: string, write: StorageWrite): TaskContext {
+    const { namespace } = repository.settings
+    return {
+      repository,
+      packageName,
+      engine: this.#engine,
+      revision: (reference, field) => this.#reference(namespace, reference, field),
+      fetch: (source) => this.#fetch(namespace, source, write),
+      filesAt: (lock) => this.#filesAt(namespace, lock),
+    }
+  }
+
+  #reference(namespace: string, reference: RevisionReference | undefined, field: string): Located {
+    const name = reference?.name ?? ''
+    if (name === '') throw badRequest(`spec.tasks[0].${field} names no package revision`)
+    const located = this.repositories.revision({ namespace, name })
+    if (located === undefined) throw notFound(revisionsResource, name)
+    return located
+  }
+
+  /** Fetches a package that is not registered. The caller needs the right to read the Secret, or files of the server. */
+  async #fetch(
+    namespace: string,
+    { repo, ref, directory, secretRef }: GitPackage,
+    { user, signal }: StorageWrite,
+  ): Promise<FetchedPackage> {
+    const subject = { user: user.name, groups: user.groups }
+    const secret = secretRef?.name ?? ''
+    if (transportOf(repo) === 'local') {
+      const access = { verb: 'use', group: configGroup, resource: 'localrepositories' }
+      const { allowed } = await this.#access.check(subject, access)
+      if (!allowed)
+        throw forbidden(
+          { group: configGroup, plural: 'localrepositories' },
+          '',
+          `User ${JSON.stringify(user.name)} cannot use resource "localrepositories" in API group "${configGroup}" at the cluster scope: ${repo} is a path on the server`,
+        )
+    }
+    if (secret === '') return fetchPackage({ url: repo }, { ref, directory }, signal)
+    const access = { verb: 'get', group: '', resource: 'secrets', namespace, name: secret }
+    const { allowed } = await this.#access.check(subject, access)
+    if (!allowed)
+      throw forbidden(
+        { group: '', plural: 'secrets' },
+        secret,
+        `User ${JSON.stringify(user.name)} cannot get resource "secrets" in API group "" in the namespace "${namespace}": the task names it in secretRef`,
+      )
+    const credentials = await readCredentials(this.#client, { namespace, name: secret }, signal)
+    return fetchPackage({ url: repo, ...credentials }, { ref, directory }, signal)
+  }
+
+  async #filesAt(namespace: string, { git }: Lock): Promise<PackageFiles | undefined> {
+    if (git?.commit === undefined) return undefined
+    for (const repository of this.repositories.list(namespace)) {
+      const own = selfLock(repository, { path: '', ref: '', commit: '' } as Revision).git?.repo
+      if (own !== git.repo) continue
+      const files = await repository.git.files(git.commit, (git.directory ?? '').replace(/^\/+|\/+$/g, ''))
+      if (files !== undefined) return files
+    }
+    return undefined
+  }
+
+  async #changed(repository: PackageRepository, changes: readonly RevisionChange[]): Promise<void> {
+    const { namespace } = repository.settings
+    for (const { before, after } of changes) {
+      const state = this.states.get(namespace, (after ?? before)!.name) ?? noState
+      const [previous, object] = await Promise.all([
+        before && packageRevisionObject(repository, before, state),
+        after && packageRevisionObject(repository, after, state),
+      ])
+      notify(this.#revisionListeners, previous, object)
+      if (before !== undefined && after !== undefined && before.commit === after.commit && before.ref === after.ref)
+        continue
+      await this.#resourcesChanged(repository, before, after, state)
+    }
+  }
+
+  async #resourcesChanged(
+    repository: PackageRepository,
+    before: Revision | undefined,
+    after: Revision | undefined,
+    state: RevisionState,
+  ): Promise<void> {
+    if (this.#resourceListeners.size === 0) return
+    // Selectors read no files: the previous state goes without.
+    const previous = before && resourcesObject(repository, before, new Map(), state)
+    const files = after && (await repository.files(after).catch(() => undefined))
+    // Content that cannot be read is not served either.
+    const object = after && resourcesObject(repository, after, files ?? new Map(), state)
+    notify(this.#resourceListeners, previous, object)
+  }
+}
+
+function notify(listeners: Iterable<Listener>, previous: KubeObject | undefined, object: KubeObject | undefined): void {
+  for (const listener of listeners) {
+    if (object !== undefined) listener({ type: 'put', object, previous })
+    else if (previous !== undefined) listener({ type: 'delete', object: previous, previous })
+  }
+}
+
+function upstreamNames(task: Task | undefined): readonly (string | undefined)[] {
+  return [task?.clone?.upstreamRef?.upstreamRef?.name, task?.upgrade?.newUpstreamRef?.name]
+}
+
+function same(a: unknown, b: unknown): boolean {
+  return jsonEqual((a ?? null) as JsonObject, (b ?? null) as JsonObject)
+}
+
+/** Returns the error of a failed render, in the words of Porch. */
+export function renderFailure(message: string, { result }: RenderReport): Error {
+  return failure(400, 'BadRequest', `Error rendering package in kpt function pipeline. ${message}`, {
+    causes: (result?.items ?? []).map((item) => ({ message: JSON.stringify(item) })),
+  })
+}

@@ -1,0 +1,222 @@
+// All repositories that Repository objects register, by namespace and name. The controller opens and closes them;
+// storages read them.
+import { existsSync } from 'node:fs'
+import { mkdir, rename, rm } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import type { InformerUse, Manager } from '@fairlead/controller'
+import { formatKey, serviceUnavailable } from '@fairlead/kube'
+import type { ObjectKey } from '@fairlead/kube'
+import type { Repository } from '../api.ts'
+import { transportOf } from '../git/remote.ts'
+import type { GitRemote } from '../git/remote.ts'
+import { readCredentials } from './credentials.ts'
+import { PackageRepository } from './package-repository.ts'
+import type { RepositorySettings } from './package-repository.ts'
+import type { Revision, RevisionChange } from './revision.ts'
+
+/** A revision with its repository. */
+export interface Located {
+  readonly repository: PackageRepository
+  readonly revision: Revision
+}
+
+/** Handles changes of revisions. */
+export type RevisionListener = (
+  repository: PackageRepository,
+  changes: readonly RevisionChange[],
+) => void | Promise<void>
+
+interface Entry {
+  readonly settings: string
+  readonly repository: PackageRepository
+}
+
+/** Returns the settings of a Repository; paths without slashes at their ends. */
+export function settingsOf({ metadata, spec }: Repository): RepositorySettings {
+  const git = spec?.git
+  return {
+    namespace: metadata.namespace!,
+    repository: metadata.name!,
+    url: git?.repo,
+    branch: git?.branch ?? 'main',
+    directory: (git?.directory ?? '').replace(/^[./]*\/|^\.$|\/+$/g, ''),
+    deployment: spec?.deployment === true,
+    createBranch: git?.createBranch === true,
+    author: git?.author === undefined && git?.email === undefined ? undefined : authorOf(git),
+  }
+}
+
+function authorOf({ author, email }: { author?: string; email?: string }): { name: string; email: string } {
+  return { name: author ?? email ?? '', email: email ?? author ?? '' }
+}
+
+/** The open repositories. */
+export class Repositories implements AsyncDisposable {
+  readonly #manager: Manager
+  readonly #folder: string
+  readonly #objects: InformerUse<Repository>
+  readonly #entries = new Map<string, Entry>()
+  /** Resolved when a repository was opened for the first time, or could not be. */
+  readonly #attempts = new Map<string, PromiseWithResolvers<void>>()
+  readonly #listeners = new Set<RevisionListener>()
+  /** The last notification of each repository. */
+  readonly #notified = new WeakMap<PackageRepository, Promise<void>>()
+
+  /** `folder` holds managed repositories and copies of remote ones. */
+  constructor(manager: Manager, folder: string, objects: InformerUse<Repository>) {
+    this.#manager = manager
+    this.#folder = folder
+    this.#objects = objects
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#entries.values()].map(({ repository }) => repository[Symbol.asyncDispose]()))
+    this.#entries.clear()
+  }
+
+  /** Returns an open repository. */
+  get(key: ObjectKey): PackageRepository | undefined {
+    return this.#entries.get(formatKey(key))?.repository
+  }
+
+  /** Returns the Repository object from the cache. */
+  object(key: ObjectKey): Repository | undefined {
+    return this.#objects.informer.lastKnown.get(key)
+  }
+
+  /** Returns the open repositories of a namespace, or all. */
+  list(namespace?: string): readonly PackageRepository[] {
+    const all = [...this.#entries.values()].map(({ repository }) => repository)
+    return namespace === undefined ? all : all.filter(({ settings }) => settings.namespace === namespace)
+  }
+
+  /** Returns the revision of an object name, whose first part names the repository. */
+  revision({ namespace, name }: ObjectKey): Located | undefined {
+    const repository = this.get({ namespace, name: name.split('.')[0]! })
+    const revision = repository?.revisions.get(name)
+    return repository === undefined || revision === undefined ? undefined : { repository, revision }
+  }
+
+  /** Resolves when every Repository that exists now was opened or has failed to open. @throws StatusError 503 */
+  async ready(namespace: string | undefined, signal: AbortSignal): Promise<void> {
+    await this.#objects.informer.waitForState(signal)
+    const known = this.#objects.informer.read()
+    if (!known.known) throw serviceUnavailable(`the Repositories are not known: ${known.reason.message}`)
+    const waiting = known.objects
+      .list(namespace === undefined ? {} : { namespace })
+      .map(({ metadata }) => this.#attempt({ namespace: metadata.namespace!, name: metadata.name! }).promise)
+    await abortable(Promise.all(waiting), signal)
+  }
+
+  /** Notifies of changes of revisions in all repositories. */
+  subscribe(listener: RevisionListener): Disposable {
+    this.#listeners.add(listener)
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }
+  }
+
+  /**
+   * Opens the repository of an object, again when its settings have changed. The revisions of a copy on disk are known
+   * at once; {@link PackageRepository.sync} reads the remote. @throws GitError
+   */
+  async open(object: Repository, signal: AbortSignal): Promise<PackageRepository> {
+    const settings = settingsOf(object)
+    const key = { namespace: settings.namespace, name: settings.repository }
+    const text = JSON.stringify(settings)
+    const existing = this.#entries.get(formatKey(key))
+    if (existing?.settings === text) return existing.repository
+    if (existing !== undefined) await this.close(key)
+    if (settings.url !== undefined) transportOf(settings.url)
+    const folder = this.#path(settings)
+    const repository = await PackageRepository.open(
+      folder,
+      settings,
+      {
+        clock: this.#manager.clock,
+        remote: (during) => this.#remote(key, during),
+        changed: (changed, changes) => this.#notify(changed, changes),
+      },
+      signal,
+    )
+    this.#entries.set(formatKey(key), { settings: text, repository })
+    await repository.load(signal)
+    if (repository.isSynced) this.attempted(key)
+    return repository
+  }
+
+  /** Records that the first sync of a repository has ended, with or without success. */
+  attempted(key: ObjectKey): void {
+    this.#attempt(key).resolve()
+  }
+
+  /** Closes a repository; its revisions disappear. */
+  async close(key: ObjectKey): Promise<void> {
+    const entry = this.#entries.get(formatKey(key))
+    if (entry === undefined) return
+    this.#entries.delete(formatKey(key))
+    const { repository } = entry
+    const changes = [...repository.revisions.values()].map((before) => ({ before, after: undefined }))
+    if (changes.length > 0) await this.#notify(repository, changes)
+    await repository[Symbol.asyncDispose]()
+  }
+
+  /**
+   * Removes what a deleted Repository leaves on disk. The content of a managed one is moved aside, where an
+   * administrator finds it and no later Repository of that name does.
+   */
+  async discard(object: Repository): Promise<void> {
+    const settings = settingsOf(object)
+    await this.close({ namespace: settings.namespace, name: settings.repository })
+    this.#attempts.delete(formatKey({ namespace: settings.namespace, name: settings.repository }))
+    const folder = this.#path(settings)
+    if (!existsSync(folder)) return
+    if (settings.url !== undefined) return rm(folder, { recursive: true, force: true })
+    const aside = join(this.#folder, 'deleted')
+    await mkdir(aside, { recursive: true, mode: 0o700 })
+    await rename(folder, join(aside, `${settings.namespace}.${settings.repository}.${object.metadata.uid}.git`))
+  }
+
+  #attempt(key: ObjectKey): PromiseWithResolvers<void> {
+    const text = formatKey(key)
+    let attempt = this.#attempts.get(text)
+    if (attempt === undefined) this.#attempts.set(text, (attempt = Promise.withResolvers<void>()))
+    return attempt
+  }
+
+  #path({ namespace, repository, url }: RepositorySettings): string {
+    const kind = url === undefined ? 'managed' : 'copies'
+    const suffix = url === undefined ? '' : `-${createHash('sha256').update(url).digest('hex').slice(0, 12)}`
+    return join(this.#folder, kind, namespace, `${repository}${suffix}.git`)
+  }
+
+  async #remote(key: ObjectKey, signal: AbortSignal): Promise<GitRemote> {
+    const git = this.object(key)?.spec?.git
+    const secret = git?.secretRef?.name
+    const url = git?.repo ?? ''
+    if (secret === undefined || secret === '') return { url }
+    const access = await readCredentials(this.#manager.client, { namespace: key.namespace, name: secret }, signal)
+    return { url, ...access }
+  }
+
+  /** Notifies the listeners of one repository's changes in their order. */
+  #notify(repository: PackageRepository, changes: readonly RevisionChange[]): Promise<void> {
+    const before = this.#notified.get(repository) ?? Promise.resolve()
+    const done = before.then(async () => {
+      for (const listener of this.#listeners) await listener(repository, changes)
+    })
+    const reported = done.catch((error: unknown) =>
+      this.#manager.log.error('Could not notify of changed package revisions', { error }),
+    )
+    this.#notified.set(repository, reported)
+    return reported
+  }
+}
+
+function abortable(promise: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason as Error)
+    if (signal.aborted) return stop()
+    signal.addEventListener('abort', stop, { once: true })
+    promise.then(() => resolve(), reject).finally(() => signal.removeEventListener('abort', stop))
+  })
+}

@@ -1,0 +1,244 @@
+// The revisions of a repository, computed from its refs. What a commit holds never changes, so only new commits are
+// read: computing the index again after a push costs little.
+import type { Task } from '../api.ts'
+import { packageRevisionName, packageRevisionNameError } from '../engine/names.ts'
+import { commitMarks } from '../git/commit-mark.ts'
+import { branchRef, packageRef, versionNumber } from '../git/package-layout.ts'
+import type { PackageRef, Refs } from '../git/package-layout.ts'
+import type { GitRepository, RefCommit } from '../git/repository.ts'
+import { treeEntries } from '../git/tree.ts'
+import type { TreeEntry } from '../git/tree.ts'
+import { placeholder, sameRevision } from './revision.ts'
+import type { Revision } from './revision.ts'
+
+/** The part of a Repository that the index depends on. */
+export interface IndexScope {
+  /** Name of the Repository. */
+  readonly repository: string
+  readonly branch: string
+  /** Folder of the packages, without slashes at its ends. */
+  readonly directory: string
+}
+
+/** Revisions by name. */
+export type Revisions = ReadonlyMap<string, Revision>
+
+/** Folders whose packages are remembered. */
+const knownFolders = 50_000
+
+interface Origin {
+  readonly task: Task | undefined
+  readonly createdAt: number
+}
+
+type Draft = Omit<Revision, 'isLatest'>
+
+/** Computes the revisions of one repository. */
+export class RevisionIndex {
+  readonly #git: GitRepository
+  readonly #scope: IndexScope
+  /** Hash of a package's folder by commit and path; '' when there is no package. */
+  #trees = new Map<string, string>()
+  /** Packages below a folder by its hash: relative paths with the hashes of their folders. */
+  readonly #packages = new Map<string, ReadonlyMap<string, string>>()
+  /** The task and time that made a revision, by path and workspace. */
+  readonly #origins = new Map<string, Origin>()
+  #knownTips = new Set<string>()
+  #revisions: Revisions = new Map()
+  /** Paths that are no valid names; their packages are not served. */
+  readonly unusable: Set<string> = new Set<string>()
+
+  constructor(git: GitRepository, scope: IndexScope) {
+    this.#git = git
+    this.#scope = scope
+  }
+
+  /** Returns the revisions that refs hold. Unchanged revisions are the same values as before. @throws GitError */
+  async update(refs: Refs, signal: AbortSignal): Promise<Revisions> {
+    await this.#readMarks(refs, signal)
+    this.unusable.clear()
+    const found = new Map<string, Draft>()
+    const trees = new Map<string, string>()
+    const deletions = new Set<string>()
+    const packages: { readonly ref: PackageRef; readonly commit: RefCommit }[] = []
+    for (const commit of refs.values()) {
+      const ref = packageRef(commit.ref)
+      if (ref === undefined || this.#nameOf(ref.path) === undefined) continue
+      if (ref.kind === 'DeletionProposed') deletions.add(`${ref.path}/${ref.version}`)
+      else packages.push({ ref, commit })
+    }
+    const hashes = await Promise.all(packages.map(({ ref, commit }) => this.#treeOf(commit.commit, ref.path, trees)))
+    for (const [index, { ref, commit }] of packages.entries()) {
+      const tree = hashes[index]!
+      if (tree !== '') this.#add(found, this.#revisionOf(ref, commit, tree, deletions))
+    }
+    const head = refs.get(branchRef(this.#scope.branch))
+    if (head !== undefined) {
+      for (const [path, tree] of await this.#packagesOf(head.commit))
+        this.#add(found, this.#placeholderOf(path, head, tree, deletions))
+    }
+    this.#trees = trees
+    this.#revisions = this.#withLatest(found)
+    return this.#revisions
+  }
+
+  /** Reads the marks of commits that are new since the last update. */
+  async #readMarks(refs: Refs, signal: AbortSignal): Promise<void> {
+    const tips = new Set([...refs.values()].map(({ commit }) => commit))
+    const added = [...tips].filter((commit) => !this.#knownTips.has(commit))
+    if (added.length > 0) {
+      const range = { tips: added, known: this.#knownTips, matching: '^kpt:' }
+      const commits = await this.#git.history(range, signal)
+      // The newest is the last to be recorded.
+      for (const { message, authoredAt } of commits.toReversed()) {
+        for (const { package: path, workspaceName, revision, task } of commitMarks(message)) {
+          const workspace = workspaceName ?? revision
+          if (path === undefined || workspace === undefined) continue
+          if (task === undefined || !originTasks.has(task.type)) continue
+          this.#origins.set(originKey(path, workspace), { task, createdAt: authoredAt })
+        }
+      }
+    }
+    this.#knownTips = tips
+  }
+
+  #revisionOf(ref: PackageRef, commit: RefCommit, tree: string, deletions: ReadonlySet<string>): Draft | undefined {
+    if ('workspace' in ref)
+      return this.#revision(ref.path, ref.workspace, commit, { tree, revision: 0, lifecycle: ref.kind })
+    const number = versionNumber(ref.version)
+    // Another tag on the commit of a revision is a revision of its own.
+    const marked = commitMarks(commit.message).find(
+      (mark) => mark.package === ref.path && (mark.revision === undefined || versionNumber(mark.revision) === number),
+    )?.workspaceName
+    const workspace = marked ?? (number === placeholder ? ref.version : `v${number}`)
+    const lifecycle = deletions.has(`${ref.path}/${ref.version}`) ? 'DeletionProposed' : 'Published'
+    return this.#revision(ref.path, workspace, commit, { tree, revision: number, lifecycle })
+  }
+
+  #placeholderOf(path: string, head: RefCommit, tree: string, deletions: ReadonlySet<string>): Draft | undefined {
+    const { branch } = this.#scope
+    const lifecycle = deletions.has(`${path}/${branch}`) ? 'DeletionProposed' : 'Published'
+    const made = this.#revision(path, branch.replaceAll('/', '-'), head, { tree, revision: placeholder, lifecycle })
+    const before = made === undefined ? undefined : this.#revisions.get(made.name)
+    // A push of another package moves the branch and leaves this one as it is.
+    return before?.tree === tree && before.lifecycle === lifecycle ? before : made
+  }
+
+  #revision(
+    path: string,
+    workspace: string,
+    commit: RefCommit,
+    state: Pick<Revision, 'tree' | 'revision' | 'lifecycle'>,
+  ): Draft | undefined {
+    const packageName = this.#nameOf(path)
+    if (packageName === undefined) return undefined
+    const key = { repository: this.#scope.repository, packageName, workspaceName: workspace }
+    if (packageRevisionNameError(key) !== undefined) {
+      this.unusable.add(`${path}/${workspace}`)
+      return undefined
+    }
+    const origin = this.#origins.get(originKey(path, workspace))
+    return {
+      ...state,
+      name: packageRevisionName(key),
+      packageName,
+      path,
+      workspace,
+      ref: commit.ref,
+      commit: commit.commit,
+      task: origin?.task,
+      createdAt: origin?.createdAt ?? commit.authoredAt,
+      updatedAt: commit.authoredAt,
+      updatedBy: commit.authorEmail,
+    }
+  }
+
+  /** Adds a revision. Of two with one name, the one that is further in the lifecycle counts. */
+  #add(found: Map<string, Draft>, revision: Draft | undefined): void {
+    if (revision === undefined) return
+    const other = found.get(revision.name)
+    if (other === undefined || rank(other) < rank(revision)) found.set(revision.name, revision)
+  }
+
+  /** Marks the latest revisions, and keeps the values of those that have not changed. */
+  #withLatest(found: ReadonlyMap<string, Draft>): Revisions {
+    const latest = new Map<string, Draft>()
+    for (const revision of found.values()) {
+      if (revision.revision <= 0) continue
+      const other = latest.get(revision.path)
+      if (other === undefined || other.revision < revision.revision) latest.set(revision.path, revision)
+    }
+    const revisions = new Map<string, Revision>()
+    for (const draft of found.values()) {
+      const revision = { ...draft, isLatest: latest.get(draft.path)?.name === draft.name }
+      const before = this.#revisions.get(revision.name)
+      revisions.set(revision.name, before !== undefined && sameRevision(before, revision) ? before : revision)
+    }
+    return revisions
+  }
+
+  /** Returns the path below the directory of the Repository; undefined for a path elsewhere. */
+  #nameOf(path: string): string | undefined {
+    const { directory } = this.#scope
+    if (directory === '') return path
+    return path.startsWith(`${directory}/`) ? path.slice(directory.length + 1) : undefined
+  }
+
+  async #treeOf(commit: string, path: string, trees: Map<string, string>): Promise<string> {
+    const key = `${commit}:${path}`
+    let hash = this.#trees.get(key)
+    if (hash === undefined) {
+      const tree = await this.#git.tree(key)
+      hash = tree !== undefined && treeEntries(tree.content).some(isKptfile) ? tree.hash : ''
+    }
+    trees.set(key, hash)
+    return hash
+  }
+
+  /** Returns the packages of the branch: full paths with the hashes of their folders. */
+  async #packagesOf(commit: string): Promise<ReadonlyMap<string, string>> {
+    const { directory } = this.#scope
+    const root = await this.#git.tree(`${commit}:${directory}`)
+    if (root === undefined) return new Map()
+    if (this.#packages.size > knownFolders) this.#packages.clear()
+    const below = await this.#below(root.hash)
+    const prefix = directory === '' ? '' : `${directory}/`
+    // A Kptfile in the directory itself makes no package: it would have no name.
+    return new Map([...below].flatMap(([path, hash]) => (path === '' ? [] : [[prefix + path, hash]])))
+  }
+
+  async #below(tree: string): Promise<ReadonlyMap<string, string>> {
+    let found = this.#packages.get(tree)
+    if (found === undefined) {
+      found = await this.#discover(tree)
+      this.#packages.set(tree, found)
+    }
+    return found
+  }
+
+  async #discover(tree: string): Promise<ReadonlyMap<string, string>> {
+    const entries = (await this.#git.entries(tree)) ?? []
+    if (entries.some(isKptfile)) return new Map([['', tree]])
+    const folders = entries.filter(({ kind }) => kind === 'folder')
+    const below = await Promise.all(folders.map(({ hash }) => this.#below(hash)))
+    const found = new Map<string, string>()
+    for (const [index, { name }] of folders.entries())
+      for (const [path, hash] of below[index]!) found.set(path === '' ? name : `${name}/${path}`, hash)
+    return found
+  }
+}
+
+/** Tasks that make a revision; `push` and `render` change one. */
+const originTasks: ReadonlySet<string> = new Set(['init', 'clone', 'edit', 'upgrade'])
+
+function originKey(path: string, workspace: string): string {
+  return `${path}\0${workspace}`
+}
+
+function rank({ revision, lifecycle }: Draft): number {
+  return revision === 0 ? (lifecycle === 'Draft' ? 0 : 1) : revision < 0 ? 2 : 3
+}
+
+function isKptfile({ name, kind }: TreeEntry): boolean {
+  return name === 'Kptfile' && kind === 'file'
+}

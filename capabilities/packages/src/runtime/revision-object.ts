@@ -1,0 +1,158 @@
+// PackageRevision and PackageRevisionResources objects of a revision.
+import { formatTime } from '@fairlead/kube'
+import type { ObjectMeta } from '@fairlead/kube'
+import { latestLabel, porchGroup } from '../api.ts'
+import type { Lock, PackageRevision, PackageRevisionResources } from '../api.ts'
+import { isPublished } from '../engine/lifecycle.ts'
+import { parseKptfile } from '../engine/kptfile/kptfile.ts'
+import type { Kptfile } from '../engine/kptfile/kptfile.ts'
+import { stableUid } from '../engine/names.ts'
+import { PackageError } from '../engine/package-error.ts'
+import type { PackageFiles } from '../engine/package-files.ts'
+import { GitError } from '../git/git-error.ts'
+import { shortRef } from '../git/package-layout.ts'
+import type { PackageRepository } from './package-repository.ts'
+import type { Revision } from './revision.ts'
+import type { KeptMetadata, RevisionState } from './revision-states.ts'
+
+const apiVersion = `${porchGroup}/v1alpha1`
+
+/** Kptfiles by revision; undefined for one that cannot be parsed. */
+const kptfiles = new WeakMap<Revision, Promise<Kptfile | undefined>>()
+
+/** Returns the Kptfile of a revision; undefined for one that is not valid, or damaged. @throws GitError */
+export function kptfileOf(repository: PackageRepository, revision: Revision): Promise<Kptfile | undefined> {
+  let kptfile = kptfiles.get(revision)
+  if (kptfile === undefined) {
+    kptfile = readKptfile(repository, revision)
+    kptfiles.set(revision, kptfile)
+    // A failure to read says nothing about the content.
+    kptfile.catch(() => kptfiles.delete(revision))
+  }
+  return kptfile
+}
+
+async function readKptfile(repository: PackageRepository, revision: Revision): Promise<Kptfile | undefined> {
+  try {
+    const content = await repository.git.file(`${revision.commit}:${revision.path}/Kptfile`)
+    return content === undefined ? undefined : parseKptfile(content)
+  } catch (error) {
+    if (error instanceof PackageError || (error instanceof GitError && error.code === 'Corrupt')) return undefined
+    throw error
+  }
+}
+
+/** Returns the PackageRevision of a revision. @throws GitError */
+export async function packageRevisionObject(
+  repository: PackageRepository,
+  revision: Revision,
+  state: RevisionState,
+): Promise<PackageRevision> {
+  const { settings } = repository
+  const kptfile = await kptfileOf(repository, revision)
+  const { labels, annotations } = kptfile?.metadata ?? {}
+  const isFinal = isPublished(revision.lifecycle)
+  return {
+    apiVersion,
+    kind: 'PackageRevision',
+    metadata: metadataOf(repository, revision, state.metadata, revision.isLatest),
+    spec: {
+      packageName: revision.packageName,
+      repository: settings.repository,
+      workspaceName: revision.workspace,
+      ...(revision.revision !== 0 && { revision: revision.revision }),
+      lifecycle: revision.lifecycle,
+      ...(revision.task !== undefined && { tasks: [revision.task] }),
+      ...(kptfile?.info?.readinessGates !== undefined && { readinessGates: kptfile.info.readinessGates }),
+      packageMetadata: { ...(labels !== undefined && { labels }), ...(annotations !== undefined && { annotations }) },
+    },
+    status: {
+      ...(kptfile?.upstreamLock?.git !== undefined && { upstreamLock: kptfile.upstreamLock }),
+      selfLock: selfLock(repository, revision),
+      ...(settings.deployment && { deployment: true }),
+      ...(isFinal && { publishedBy: revision.updatedBy, publishTimestamp: formatTime(revision.updatedAt * 1000) }),
+      ...(kptfile?.status?.conditions !== undefined && { conditions: kptfile.status.conditions }),
+    },
+  }
+}
+
+/** Returns the place of a revision in git. A managed repository has no address. */
+export function selfLock({ settings }: PackageRepository, revision: Revision): Lock {
+  const { path, ref, commit } = revision
+  return {
+    type: 'git',
+    git: { repo: settings.url ?? managedAddress(settings), directory: path, ref: shortRef(ref), commit },
+  }
+}
+
+/** Returns the address of a managed repository in locks. */
+function managedAddress({ namespace, repository }: { namespace: string; repository: string }): string {
+  return `fairlead://${namespace}/${repository}`
+}
+
+/** Returns the PackageRevisionResources of a revision; files that are no UTF-8 are left out. */
+export function resourcesObject(
+  repository: PackageRepository,
+  revision: Revision,
+  files: PackageFiles,
+  state: RevisionState,
+): PackageRevisionResources {
+  const texts = [...files].filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+  return {
+    apiVersion,
+    kind: 'PackageRevisionResources',
+    metadata: metadataOf(repository, revision, state.resourcesMetadata ?? {}, false),
+    spec: {
+      packageName: revision.packageName,
+      repository: repository.settings.repository,
+      workspaceName: revision.workspace,
+      ...(revision.revision !== 0 && { revision: revision.revision }),
+      resources: Object.fromEntries(texts.sort(([a], [b]) => (a < b ? -1 : 1))),
+    },
+    ...(state.renderStatus !== undefined && { status: { renderStatus: state.renderStatus } }),
+  }
+}
+
+function metadataOf(
+  { settings: { namespace } }: PackageRepository,
+  { name, createdAt }: Revision,
+  kept: KeptMetadata,
+  isLatest: boolean,
+): ObjectMeta {
+  const labels = isLatest ? { ...kept.labels, [latestLabel]: 'true' } : kept.labels
+  return {
+    ...kept,
+    name,
+    namespace,
+    uid: revisionUid(namespace, name),
+    generation: kept.generation ?? 1,
+    creationTimestamp: formatTime(createdAt * 1000),
+    ...(labels !== undefined && { labels }),
+  }
+}
+
+/** Returns the uid of a revision's objects: the same whenever it comes back, as in Porch. */
+export function revisionUid(namespace: string, name: string): string {
+  return stableUid('packagerevision:', namespace, name)
+}
+
+/** Returns the part of an object's metadata that git does not hold. */
+export function keptMetadata(metadata: ObjectMeta): KeptMetadata {
+  const { labels, annotations, finalizers, ownerReferences, managedFields } = metadata
+  const { generation, deletionTimestamp, deletionGracePeriodSeconds } = metadata
+  const { [latestLabel]: _computed, ...own } = labels ?? {}
+  return withoutEmpty({
+    ...(Object.keys(own).length > 0 && { labels: own }),
+    annotations,
+    finalizers,
+    ownerReferences,
+    managedFields,
+    generation,
+    deletionTimestamp,
+    deletionGracePeriodSeconds,
+  })
+}
+
+function withoutEmpty(metadata: KeptMetadata): KeptMetadata {
+  return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== undefined)) as KeptMetadata
+}

@@ -1,0 +1,113 @@
+// What the API adds to revisions and git does not hold: labels, annotations, owners, finalizers, and the outcome of the
+// last render. Kept in PackageRev objects, one per revision, as Porch does.
+import { kind } from '@fairlead/client'
+import type { Client, Kind } from '@fairlead/client'
+import { asJson, isAlreadyExists, isConflict, isNotFound, jsonEqual } from '@fairlead/kube'
+import type { JsonObject, KubeObject, ObjectMeta } from '@fairlead/kube'
+import { configGroup } from '../api.ts'
+import type { RenderReport } from '../api.ts'
+
+/** Metadata of a revision that users write. */
+export type KeptMetadata = Pick<
+  ObjectMeta,
+  | 'labels'
+  | 'annotations'
+  | 'finalizers'
+  | 'ownerReferences'
+  | 'managedFields'
+  | 'generation'
+  | 'deletionTimestamp'
+  | 'deletionGracePeriodSeconds'
+>
+
+/** The state of a revision beside its content. */
+export interface RevisionState {
+  readonly metadata: KeptMetadata
+  /** Field managers of the PackageRevisionResources. */
+  readonly resourcesMetadata?: KeptMetadata
+  readonly renderStatus?: RenderReport
+}
+
+interface PackageRev extends KubeObject {
+  readonly spec?: RevisionState
+}
+
+const PackageRevKind: Kind<PackageRev> = kind(`${configGroup}/v1alpha1`, 'PackageRev', {
+  plural: 'packagerevs',
+  namespaced: true,
+})
+
+/** The state of a revision that has none. */
+export const noState: RevisionState = { metadata: {} }
+
+/** States of all revisions, in memory and as objects. This process is the only writer. */
+export class RevisionStates {
+  readonly #client: Client
+  #objects = new Map<string, PackageRev>()
+
+  private constructor(client: Client) {
+    this.#client = client
+  }
+
+  /** Reads all states. */
+  static async load(client: Client): Promise<RevisionStates> {
+    const states = new RevisionStates(client)
+    await states.reload()
+    return states
+  }
+
+  /** Reads all states again, as after a restore of the cluster. */
+  async reload(): Promise<void> {
+    const { items } = await this.#client.list(PackageRevKind)
+    this.#objects = new Map(items.map((object) => [keyOf(object.metadata.namespace!, object.metadata.name!), object]))
+  }
+
+  get(namespace: string, name: string): RevisionState {
+    return this.#objects.get(keyOf(namespace, name))?.spec ?? noState
+  }
+
+  /** Stores the state of a revision. */
+  async set(namespace: string, name: string, state: RevisionState): Promise<void> {
+    const before = this.#objects.get(keyOf(namespace, name))
+    const spec = asJson(state as unknown as KubeObject)
+    if (before !== undefined && jsonEqual(spec, (before.spec ?? null) as unknown as JsonObject)) return
+    const object: PackageRev = {
+      apiVersion: `${configGroup}/v1alpha1`,
+      kind: 'PackageRev',
+      metadata: before?.metadata ?? { name, namespace },
+      spec: state,
+    }
+    this.#objects.set(keyOf(namespace, name), await this.#write(object, before !== undefined))
+  }
+
+  /** Removes the state of a deleted revision. */
+  async delete(namespace: string, name: string): Promise<void> {
+    const object = this.#objects.get(keyOf(namespace, name))
+    if (object === undefined) return
+    const { uid, resourceVersion } = object.metadata
+    try {
+      await this.#client.delete(PackageRevKind, { namespace, name }, { preconditions: { uid, resourceVersion } })
+    } catch (error) {
+      if (!isNotFound(error) && !isConflict(error)) throw error
+    }
+    this.#objects.delete(keyOf(namespace, name))
+  }
+
+  async #write(object: PackageRev, exists: boolean): Promise<PackageRev> {
+    const { name, namespace } = object.metadata
+    try {
+      return await (exists ? this.#client.update(object) : this.#client.create(object))
+    } catch (error) {
+      if (!isNotFound(error) && !isConflict(error) && !isAlreadyExists(error)) throw error
+      // Someone else has changed or deleted the object; this process knows the state.
+      const current = await this.#client.find(PackageRevKind, { namespace: namespace!, name: name! })
+      if (current === undefined)
+        return await this.#client.create<PackageRev>({ ...object, metadata: { name, namespace } })
+      return await this.#client.update<PackageRev>({ ...object, metadata: current.metadata })
+    }
+  }
+}
+
+function keyOf(namespace: string, name: string): string {
+  return `${namespace}/${name}`
+}

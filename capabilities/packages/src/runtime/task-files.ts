@@ -1,0 +1,114 @@
+// The files that a task makes: of a new package, a clone, a copy, or a package with the changes of its upstream.
+import { badRequest } from '@fairlead/kube'
+import type { GitPackage, Lock, RevisionReference, Task } from '../api.ts'
+import { parseKptfile } from '../engine/kptfile/kptfile.ts'
+import { isPublished } from '../engine/lifecycle.ts'
+import type { PackageFiles } from '../engine/package-files.ts'
+import { addMergeComments } from '../engine/update/merge-comments.ts'
+import type { UpdateStrategy } from '../engine/update/update-package.ts'
+import type { FetchedPackage } from '../git/repository.ts'
+import { selfLock } from './revision-object.ts'
+import { withUpstream } from './kptfile-edits.ts'
+import { newPackage, packageContext } from './new-package.ts'
+import type { PackageEngine } from './package-engine.ts'
+import type { PackageRepository } from './package-repository.ts'
+import { placeholder } from './revision.ts'
+import type { Located } from './repositories.ts'
+
+/** What tasks read. */
+export interface TaskContext {
+  readonly repository: PackageRepository
+  readonly packageName: string
+  readonly engine: PackageEngine
+  /** Returns a revision of the same namespace. @throws StatusError 404 */
+  revision(reference: RevisionReference | undefined, field: string): Located
+  /** Fetches a package that is not registered, with the rights of the caller. */
+  fetch(source: GitPackage): Promise<FetchedPackage>
+  /** Returns the files at a lock of an upstream; undefined where it is in no repository of the namespace. */
+  filesAt(lock: Lock): Promise<PackageFiles | undefined>
+}
+
+interface Upstream {
+  readonly files: PackageFiles
+  readonly lock: Lock
+}
+
+/** Returns the files of a task. @throws StatusError 400, 403, 404; GitError; PackageError */
+export async function taskFiles(task: Task, context: TaskContext): Promise<PackageFiles> {
+  switch (task.type) {
+    case 'init':
+      return newPackage(context.packageName.split('/').at(-1)!, task.init ?? {})
+    case 'clone':
+      return cloned(await cloneSource(task, context), context)
+    case 'edit':
+      return copied(task, context)
+    case 'upgrade':
+      return upgraded(task, context)
+    default:
+      throw badRequest(`task type ${JSON.stringify(task.type)} is not supported: use init, clone, edit or upgrade`)
+  }
+}
+
+async function cloneSource(task: Task, context: TaskContext): Promise<Upstream> {
+  const source = task.clone?.upstreamRef
+  if (source?.upstreamRef?.name !== undefined && source.upstreamRef.name !== '')
+    return upstreamOf(context.revision(source.upstreamRef, 'clone.upstreamRef.upstreamRef'))
+  const git = source?.git
+  if (git === undefined) throw badRequest('spec.tasks[0].clone.upstreamRef names neither a revision nor a git package')
+  const { commit, files } = await context.fetch(git)
+  const { repo, directory, ref } = git
+  return { files, lock: { type: 'git', git: { repo, directory, ref, commit } } }
+}
+
+async function upstreamOf({ repository, revision }: Located): Promise<Upstream> {
+  if (revision.revision === placeholder)
+    throw badRequest(`${revision.name} is the content of a branch; name a published revision`)
+  return { files: await repository.files(revision), lock: selfLock(repository, revision) }
+}
+
+function cloned({ files, lock }: Upstream, { repository, packageName }: TaskContext): PackageFiles {
+  const name = packageName.split('/').at(-1)!
+  const result = new Map(addMergeComments(files, { annotate: true }))
+  result.set('Kptfile', withUpstream(kptfileIn(files, lock.git?.directory ?? ''), lock, name))
+  if (repository.settings.deployment)
+    result.set('package-context.yaml', packageContext({ name, 'package-path': packageName }))
+  return result
+}
+
+async function copied(task: Task, context: TaskContext): Promise<PackageFiles> {
+  const { repository, revision } = context.revision(task.edit?.sourceRef, 'edit.sourceRef')
+  if (!isPublished(revision.lifecycle)) throw badRequest(`source revision must be published`)
+  if (revision.packageName !== context.packageName || repository !== context.repository)
+    throw badRequest(
+      `source revision must be from same package ${repository.settings.repository}/${revision.packageName}`,
+    )
+  return repository.files(revision)
+}
+
+async function upgraded(task: Task, context: TaskContext): Promise<PackageFiles> {
+  const { oldUpstreamRef, newUpstreamRef, localPackageRevisionRef, strategy = 'resource-merge' } = task.upgrade ?? {}
+  const upstream = await upstreamOf(context.revision(newUpstreamRef, 'upgrade.newUpstreamRef'))
+  const source = context.revision(localPackageRevisionRef, 'upgrade.localPackageRevisionRef')
+  const local = await source.repository.files(source.revision)
+  // The base is what was cloned, wherever the tag of the old revision points now.
+  const lock = parseKptfile(kptfileIn(local, source.revision.name)).upstreamLock
+  const base =
+    (lock === undefined ? undefined : await context.filesAt(lock)) ??
+    (await upstreamOf(context.revision(oldUpstreamRef, 'upgrade.oldUpstreamRef'))).files
+  const { files } = context.engine.update({
+    base,
+    upstream: upstream.files,
+    local,
+    strategy: strategy as UpdateStrategy,
+  })
+  const result = new Map(files)
+  const name = parseKptfile(kptfileIn(local, source.revision.name)).metadata.name ?? context.packageName
+  result.set('Kptfile', withUpstream(kptfileIn(files, source.revision.name), upstream.lock, name))
+  return result
+}
+
+function kptfileIn(files: PackageFiles, place: string): string {
+  const kptfile = files.get('Kptfile')
+  if (typeof kptfile !== 'string') throw badRequest(`${place} is no package: it has no Kptfile`)
+  return kptfile
+}

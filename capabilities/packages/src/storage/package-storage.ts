@@ -1,0 +1,84 @@
+// PorchPackages: one object for all revisions of a package. Read only.
+import type { RestStorage, StorageChange, StorageKey } from '@fairlead/controller'
+import { formatTime } from '@fairlead/kube'
+import type { KubeObject } from '@fairlead/kube'
+import { porchGroup } from '../api.ts'
+import type { PorchPackage } from '../api.ts'
+import { packageObjectName, stableUid } from '../engine/names.ts'
+import type { PackageRepository } from '../runtime/package-repository.ts'
+import type { Repositories } from '../runtime/repositories.ts'
+import type { Revision } from '../runtime/revision.ts'
+
+/** The storage. */
+export class PackageStorage implements RestStorage {
+  readonly #repositories: Repositories
+  readonly #listeners = new Set<(change: StorageChange) => void>()
+  /** Packages as last notified, by repository and name. */
+  readonly #known = new WeakMap<PackageRepository, ReadonlyMap<string, PorchPackage>>()
+
+  constructor(repositories: Repositories) {
+    this.#repositories = repositories
+    repositories.subscribe((repository) => this.#changed(repository))
+  }
+
+  async get({ namespace, name }: StorageKey, signal: AbortSignal): Promise<KubeObject | undefined> {
+    await this.#repositories.ready(namespace, signal)
+    const repository = this.#repositories.get({ namespace, name: name.split('.')[0]! })
+    return repository === undefined ? undefined : packagesOf(repository).get(name)
+  }
+
+  async list(namespace: string | undefined, signal: AbortSignal): Promise<readonly KubeObject[]> {
+    await this.#repositories.ready(namespace, signal)
+    return this.#repositories.list(namespace).flatMap((repository) => [...packagesOf(repository).values()])
+  }
+
+  watch(listener: (change: StorageChange) => void): Disposable {
+    this.#listeners.add(listener)
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }
+  }
+
+  #changed(repository: PackageRepository): void {
+    const { namespace, repository: name } = repository.settings
+    const isOpen = this.#repositories.get({ namespace, name }) === repository
+    const before = this.#known.get(repository) ?? new Map<string, PorchPackage>()
+    const after = isOpen ? packagesOf(repository) : new Map<string, PorchPackage>()
+    this.#known.set(repository, after)
+    for (const [key, object] of after) {
+      const previous = before.get(key)
+      if (previous?.status?.latestRevision !== object.status?.latestRevision || previous === undefined)
+        for (const listener of this.#listeners) listener({ type: 'put', object, previous })
+    }
+    for (const [key, object] of before)
+      if (!after.has(key))
+        for (const listener of this.#listeners) listener({ type: 'delete', object, previous: object })
+  }
+}
+
+function packagesOf({ settings, revisions }: PackageRepository): ReadonlyMap<string, PorchPackage> {
+  const byPackage = new Map<string, Revision[]>()
+  for (const revision of revisions.values()) {
+    const others = byPackage.get(revision.packageName)
+    if (others === undefined) byPackage.set(revision.packageName, [revision])
+    else others.push(revision)
+  }
+  const { namespace, repository } = settings
+  return new Map(
+    [...byPackage].map(([packageName, all]) => {
+      const name = packageObjectName(repository, packageName)
+      const object: PorchPackage = {
+        apiVersion: `${porchGroup}/v1alpha1`,
+        kind: 'PorchPackage',
+        metadata: {
+          name,
+          namespace,
+          uid: stableUid('package:', namespace, name),
+          generation: 1,
+          creationTimestamp: formatTime(Math.min(...all.map(({ createdAt }) => createdAt)) * 1000),
+        },
+        spec: { packageName, repository },
+        status: { latestRevision: Math.max(0, ...all.map(({ revision }) => revision)) },
+      }
+      return [name, object]
+    }),
+  )
+}

@@ -1,0 +1,204 @@
+// The life of package revisions through the API, on managed and remote repositories.
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { PackageRevisionKind } from '@fairlead/packages'
+import { conditionOf, git, refsOf, Stage } from './stage.ts'
+
+let stage: Stage
+beforeEach(async () => {
+  stage = await Stage.start()
+})
+afterEach(() => stage[Symbol.asyncDispose]())
+
+const managed = (): string => join(stage.folder, 'data', 'managed', 'team-a', 'blueprints.git')
+
+const configMap = (name: string): string => `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${name}\n`
+
+describe('a managed repository', () => {
+  test('serves a package from draft to deletion', async () => {
+    const registered = await stage.register('blueprints')
+    expect(conditionOf(registered)).toEqual(['True', 'Ready', 'Repository Ready'])
+
+    const draft = await stage.create('blueprints', 'net/web', 'first', {
+      type: 'init',
+      init: { description: 'Web', keywords: ['a', 'b'] },
+    })
+    expect(draft).toMatchObject({
+      metadata: { name: 'blueprints.net.web.first', namespace: 'team-a' },
+      spec: { lifecycle: 'Draft', packageName: 'net/web', repository: 'blueprints', workspaceName: 'first' },
+      status: { selfLock: { git: { directory: 'net/web', ref: 'drafts/net/web/first' } } },
+    })
+    expect(draft.spec.revision).toBeUndefined()
+    expect(refsOf(managed())).toEqual(['refs/heads/drafts/net/web/first'])
+
+    const proposed = await stage.setLifecycle('blueprints.net.web.first', 'Proposed')
+    expect(proposed.spec.lifecycle).toBe('Proposed')
+    expect(refsOf(managed())).toEqual(['refs/heads/proposed/net/web/first'])
+
+    const published = await stage.setLifecycle('blueprints.net.web.first', 'Published', { approval: true })
+    expect(published).toMatchObject({
+      metadata: { labels: { 'kpt.dev/latest-revision': 'true' } },
+      spec: { lifecycle: 'Published', revision: 1 },
+      status: { publishedBy: 'system:admin', selfLock: { git: { ref: 'net/web/v1' } } },
+    })
+    expect(refsOf(managed())).toEqual(['refs/heads/main', 'refs/tags/net/web/v1'])
+    expect(git(managed(), 'log', '-1', '--format=%B', 'main')).toContain(
+      'kpt:{"package":"net/web","workspaceName":"first","revision":"1"}',
+    )
+
+    await stage.setLifecycle('blueprints.net.web.first', 'DeletionProposed', { approval: true })
+    expect(refsOf(managed())).toContain('refs/heads/deletionProposed/net/web/v1')
+    await stage.client.delete(PackageRevisionKind, 'team-a/blueprints.net.web.first')
+    expect(refsOf(managed())).toEqual(['refs/heads/main'])
+    expect(git(managed(), 'ls-tree', '-r', '--name-only', 'main')).toBe('')
+    expect((await stage.client.list(PackageRevisionKind, { namespace: 'team-a' })).items).toEqual([])
+  })
+
+  test('keeps everything when the server loses its database', async () => {
+    await stage.register('blueprints')
+    await stage.publish('blueprints', 'web', 'one')
+    await stage.create('blueprints', 'web', 'two', {
+      type: 'edit',
+      edit: { sourceRef: { name: 'blueprints.web.one' } },
+    })
+    const names = async (): Promise<unknown> =>
+      (await stage.client.list(PackageRevisionKind, { namespace: 'team-a' })).items
+        .map(({ metadata, spec }) => [metadata.name, spec.lifecycle, spec.revision, spec.tasks?.[0]?.type])
+        .sort()
+    const before = await names()
+    await stage.stopCapability()
+    await stage.startCapability()
+    expect(await names()).toEqual(before)
+    expect(before).toEqual([
+      ['blueprints.web.main', 'Published', -1, undefined],
+      ['blueprints.web.one', 'Published', 1, 'init'],
+      ['blueprints.web.two', 'Draft', undefined, 'edit'],
+    ])
+  })
+})
+
+test('writes through to a remote repository, and sees what others push', async () => {
+  const remote = stage.bareRepository('remote')
+  await stage.register('blueprints', { repo: remote })
+  await stage.publish('blueprints', 'web', 'one')
+  expect(refsOf(remote)).toEqual(['refs/heads/main', 'refs/tags/web/v1'])
+
+  const clone = join(stage.folder, 'clone')
+  git(stage.folder, 'clone', '--quiet', remote, clone)
+  git(clone, 'tag', 'web/v2')
+  git(clone, 'push', '--quiet', 'origin', 'web/v2')
+  const hook = await stage.server.inject({
+    method: 'POST',
+    path: '/webhooks/git/team-a/blueprints',
+    user: { name: 'admin', groups: ['system:masters'] },
+  })
+  expect(hook.status).toBe(202)
+  const seen = await stage.client.waitFor(
+    PackageRevisionKind,
+    'team-a/blueprints.web.v2',
+    (object) => object !== undefined,
+  )
+  expect([seen?.spec.revision, seen?.metadata.labels]).toEqual([2, { 'kpt.dev/latest-revision': 'true' }])
+})
+
+test('refuses what the lifecycle does not allow, with the words of Porch', async () => {
+  await stage.register('blueprints')
+  await stage.create('blueprints', 'web', 'one')
+  const name = 'blueprints.web.one'
+  await expect(stage.setLifecycle(name, 'Published', { approval: true })).rejects.toMatchObject({
+    status: {
+      code: 422,
+      message: expect.stringContaining('only Proposed packages can be approved') as string,
+    },
+  })
+  await stage.setLifecycle(name, 'Proposed')
+  await expect(stage.setLifecycle(name, 'Published')).rejects.toMatchObject({ status: { code: 422 } })
+  await expect(stage.save(name, (files) => void (files['x.yaml'] = configMap('x')))).rejects.toMatchObject({
+    status: { code: 400, message: expect.stringContaining('package must be Draft') as string },
+  })
+  await stage.setLifecycle(name, 'Published', { approval: true })
+  await expect(stage.client.delete(PackageRevisionKind, `team-a/${name}`)).rejects.toMatchObject({
+    status: {
+      code: 403,
+      message: `packagerevisions.porch.kpt.dev "${name}" is forbidden: published PackageRevisions must be proposed for deletion by setting spec.lifecycle to 'DeletionProposed' prior to deletion`,
+    },
+  })
+})
+
+test('refuses an update that is based on an older version with a conflict', async () => {
+  await stage.register('blueprints')
+  await stage.create('blueprints', 'web', 'one')
+  const old = await stage.resources('blueprints.web.one')
+  await stage.save('blueprints.web.one', (files) => void (files['x.yaml'] = configMap('x')))
+  const late = { ...old, spec: { ...old.spec, resources: { ...old.spec.resources, 'y.yaml': configMap('y') } } }
+  await expect(stage.client.update(late)).rejects.toMatchObject({ status: { code: 409, reason: 'Conflict' } })
+  expect(Object.keys((await stage.resources('blueprints.web.one')).spec.resources)).toContain('x.yaml')
+})
+
+test('refuses to delete a revision that others were made from, with their names', async () => {
+  await stage.register('blueprints')
+  await stage.register('edge')
+  await stage.publish('blueprints', 'web', 'one')
+  const clone = { type: 'clone', clone: { upstreamRef: { upstreamRef: { name: 'blueprints.web.one' } } } }
+  const made = await stage.create('edge', 'shop', 'one', clone)
+  expect(made.status?.upstreamLock?.git).toMatchObject({ directory: 'web', ref: 'web/v1' })
+  await stage.setLifecycle('blueprints.web.one', 'DeletionProposed')
+  await expect(stage.client.delete(PackageRevisionKind, 'team-a/blueprints.web.one')).rejects.toMatchObject({
+    status: {
+      code: 403,
+      message: expect.stringContaining('it is referenced as upstream by: edge.shop.one') as string,
+    },
+  })
+})
+
+test('keeps labels, annotations and finalizers of a published revision, and its latest label out of reach', async () => {
+  await stage.register('blueprints')
+  await stage.publish('blueprints', 'web', 'one')
+  const merge = { metadata: { labels: { team: 'a' }, annotations: { note: 'x' } } }
+  await stage.client.patch(PackageRevisionKind, 'team-a/blueprints.web.one', { merge })
+  await stage.stopCapability()
+  await stage.startCapability()
+  expect((await stage.revision('blueprints.web.one')).metadata).toMatchObject({
+    labels: { team: 'a', 'kpt.dev/latest-revision': 'true' },
+    annotations: { note: 'x' },
+  })
+  const lie = { metadata: { labels: { 'kpt.dev/latest-revision': 'false' } } }
+  await expect(
+    stage.client.patch(PackageRevisionKind, 'team-a/blueprints.web.one', { merge: lie }),
+  ).rejects.toMatchObject({ status: { code: 422 } })
+})
+
+test('numbers revisions, moves the latest label, and notifies watches of both', async () => {
+  await stage.register('blueprints')
+  await stage.publish('blueprints', 'web', 'one')
+  const events: string[] = []
+  const watching = (async () => {
+    for await (const change of stage.client.watch(PackageRevisionKind, { namespace: 'team-a' })) {
+      if (!('object' in change)) continue
+      const { type, object } = change
+      const isLatest = object.metadata.labels?.['kpt.dev/latest-revision'] ?? '-'
+      events.push(`${type} ${object.metadata.name} ${object.spec.revision ?? 0} ${isLatest}`)
+      if (object.metadata.name === 'blueprints.web.two' && isLatest === 'true') return
+    }
+  })()
+  await stage.publish('blueprints', 'web', 'two', {
+    type: 'edit',
+    edit: { sourceRef: { name: 'blueprints.web.one' } },
+  })
+  await watching
+  expect(events).toContain('changed blueprints.web.one 1 -')
+  expect(events.at(-1)).toBe('changed blueprints.web.two 2 true')
+})
+
+test('selects revisions by field', async () => {
+  await stage.register('blueprints')
+  await stage.publish('blueprints', 'web', 'one')
+  await stage.create('blueprints', 'shop', 'one')
+  const find = async (fieldSelector: string): Promise<unknown> =>
+    (await stage.client.list(PackageRevisionKind, { namespace: 'team-a', fieldSelector })).items
+      .map(({ metadata }) => metadata.name)
+      .sort()
+  expect(await find('spec.lifecycle=Draft')).toEqual(['blueprints.shop.one'])
+  expect(await find('spec.packageName=web,spec.revision=1')).toEqual(['blueprints.web.one'])
+  expect(await find('spec.revision=-1')).toEqual(['blueprints.web.main'])
+})

@@ -8,7 +8,8 @@ import { selectionOf } from '../request/selection.ts'
 import type { Selection } from '../request/selection.ts'
 import { deleteOptions } from '../request/write-options.ts'
 import type { ObjectOutput } from '../response/output-negotiation.ts'
-import { listResponse, uncached, valueResponse } from '../response/response.ts'
+import { listResponse, transformedListResponse } from '../response/list-response.ts'
+import { uncached } from '../response/response.ts'
 import { transformList } from '../views/transforms.ts'
 import { deleteCollection } from './delete-collection.ts'
 import { listObjects } from './list.ts'
@@ -60,14 +61,10 @@ async function respond(
   { form, negotiated }: ObjectOutput,
   { views, metadata }: ObjectList,
 ): Promise<ServerResponse> {
-  const { transform } = negotiated
-  if (transform !== undefined) {
-    const objects = views.map((view) => view.object)
-    const transformed = transformList(objects, metadata, transform, resource, query, clock.now())
-    if (transformed !== undefined) return valueResponse(200, transformed, form)
-  }
+  const listForm = { ...form, takesValue: output.takesValue }
+  const transformed = transformList(metadata, negotiated.transform, resource, query, clock.now())
+  if (transformed !== undefined) return transformedListResponse(transformed, views, listForm)
   const { definition, apiVersion } = resource
-  const listForm = { ...form, takesValue: output.takesValue, monotonic: () => clock.monotonic() }
   return listResponse({ kind: definition.listKind, apiVersion }, metadata, views, listForm)
 }
 

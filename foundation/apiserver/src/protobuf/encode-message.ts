@@ -25,6 +25,15 @@ export function encodeMessage(type: MessageType, value: JsonObject): Uint8Array 
   return writer.finish()
 }
 
+/** Encodes one item of a repeated field, as it stands in the bytes of the message. */
+export function encodeItem(type: MessageType, name: string, item: JsonValue): Uint8Array {
+  const field = type.byJsonName.get(name)
+  if (field === undefined) return new Uint8Array()
+  const writer = new BinaryWriter()
+  writeValue(field, item, writer)
+  return writer.finish()
+}
+
 function writeField(field: MessageField, owner: JsonObject, writer: BinaryWriter): void {
   if (field.inline && field.message !== undefined) {
     writer.tag(field.number, wireDelimited).bytes(encodeMessage(field.message, owner))

@@ -36,21 +36,16 @@ export function openEnvelope(bytes: Uint8Array): Envelope {
 
 /** Writes an envelope; content encoding and type are empty strings, like the server's. */
 export function sealEnvelope({ apiVersion, kind, raw }: Envelope): Uint8Array {
+  return Buffer.concat(sealChunks(apiVersion, kind, [raw]))
+}
+
+/** Writes an envelope around a message in chunks. */
+export function sealChunks(apiVersion: string, kind: string, raw: readonly Uint8Array[]): readonly Uint8Array[] {
   const type = new BinaryWriter().tag(1, 2).string(apiVersion).tag(2, 2).string(kind).finish()
-  const unknown = new BinaryWriter()
-    .tag(1, 2)
-    .bytes(type)
-    .tag(2, 2)
-    .bytes(raw)
-    .tag(3, 2)
-    .string('')
-    .tag(4, 2)
-    .string('')
-    .finish()
-  const out = new Uint8Array(magic.length + unknown.length)
-  out.set(magic)
-  out.set(unknown, magic.length)
-  return out
+  const length = raw.reduce((sum, chunk) => sum + chunk.length, 0)
+  const start = new BinaryWriter().tag(1, 2).bytes(type).tag(2, 2).uint32(length).finish()
+  const end = new BinaryWriter().tag(3, 2).string('').tag(4, 2).string('').finish()
+  return [magic, start, ...raw, end]
 }
 
 function typeMeta(bytes: Uint8Array): [apiVersion: string, kind: string] {

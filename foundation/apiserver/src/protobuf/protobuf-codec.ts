@@ -3,10 +3,11 @@
 import type { JsonObject } from '@fairlead/kube'
 import { BinaryWriter } from '@bufbuild/protobuf/wire'
 import { decodeMessage } from './decode-message.ts'
-import { encodeMessage } from './encode-message.ts'
-import { openEnvelope, sealEnvelope } from './envelope.ts'
+import { encodeItem, encodeMessage } from './encode-message.ts'
+import { openEnvelope, sealChunks, sealEnvelope } from './envelope.ts'
 import type { MessageType } from '@fairlead/builtin-kinds'
 import { messageOfKind, messageType } from '@fairlead/builtin-kinds'
+import type { ProtobufEncoder, ProtobufListEncoder } from '../response/response.ts'
 import { ProtobufError } from './protobuf-error.ts'
 
 const meta = 'k8s.io.apimachinery.pkg.apis.meta.v1'
@@ -57,6 +58,20 @@ export function encodeProtobuf(object: JsonObject): Uint8Array | undefined {
   return type === undefined ? undefined : sealEnvelope({ apiVersion, kind, raw: encodeMessage(type, object) })
 }
 
+/** Returns the encoder of a list, of which `head` is all but the items; undefined when its kind has no protobuf form. */
+function encodeProtobufList(head: JsonObject): ProtobufListEncoder | undefined {
+  const { apiVersion = '', kind } = head
+  if (typeof apiVersion !== 'string' || typeof kind !== 'string') return undefined
+  const type = messageOf(apiVersion, kind)
+  // Lists are metadata and items, in this order.
+  return (
+    type && {
+      item: (object) => encodeItem(type, 'items', object),
+      whole: (items) => sealChunks(apiVersion, kind, [encodeMessage(type, head), ...items]),
+    }
+  )
+}
+
 /** Encodes one frame of a watch: its length in four bytes, then a bare WatchEvent with the object in its envelope. */
 export function encodeProtobufEvent(type: string, object: JsonObject): Uint8Array {
   const enveloped = encodeProtobuf(object) ?? new Uint8Array()
@@ -71,9 +86,13 @@ export function encodeProtobufEvent(type: string, object: JsonObject): Uint8Arra
 /** The codec that the server passes to its handlers. */
 export const protobufCodec: {
   decode(body: Uint8Array): JsonObject
-  encode(object: JsonObject): Uint8Array | undefined
+  encode: ProtobufEncoder
   encodeEvent(type: string, object: JsonObject): Uint8Array
-} = { decode: decodeProtobuf, encode: encodeProtobuf, encodeEvent: encodeProtobufEvent }
+} = {
+  decode: decodeProtobuf,
+  encode: Object.assign(encodeProtobuf.bind(undefined), { list: encodeProtobufList }),
+  encodeEvent: encodeProtobufEvent,
+}
 
 function messageOf(apiVersion: string, kind: string): MessageType | undefined {
   return messageOfKind(apiVersion, kind) ?? (metaKinds.has(kind) ? messageType(`${meta}.${kind}`) : undefined)

@@ -1,18 +1,29 @@
-// Responses in the negotiated representation: objects, lists and Statuses as JSON, YAML or protobuf, with their
-// headers.
-import { StatusError, asJson, internalError, stringifyJson, stringifyYaml } from '@fairlead/kube'
+// Responses in the negotiated representation: objects and Statuses as JSON, YAML or protobuf, with their headers. Lists
+// are in list-response.ts.
+import { StatusError, internalError, stringifyYaml } from '@fairlead/kube'
 import type { JsonObject, KubeObject, Status } from '@fairlead/kube'
 import type { ServerBody, ServerResponse } from '../http/message.ts'
 import type { View } from '../views/views.ts'
 import type { Encoding } from '../http/media-type.ts'
 import { jsonType, protobufType, yamlType } from '../http/media-type.ts'
-import { originRules } from '../objects/origin-rules.ts'
 
 /** Headers of responses that set no others. */
 export const uncached: Readonly<Record<string, string>> = { 'cache-control': 'no-cache, private' }
 
 /** Encodes an object with apiVersion and kind as protobuf; undefined when the kind has no such form. */
-export type ProtobufEncoder = (object: JsonObject) => Uint8Array | undefined
+export interface ProtobufEncoder {
+  (object: JsonObject): Uint8Array | undefined
+  /** Returns the encoder of a list whose items are encoded one at a time; undefined when the kind has no such form. */
+  readonly list?: (head: JsonObject) => ProtobufListEncoder | undefined
+}
+
+/** Encodes a list, of which `head` is all but the items. */
+export interface ProtobufListEncoder {
+  /** Returns the field of one item. */
+  item(object: JsonObject): Uint8Array
+  /** Returns the whole list, in chunks; `items` are the fields of its items. */
+  whole(items: readonly Uint8Array[]): readonly Uint8Array[]
+}
 
 /** The form of the responses to one request. */
 export interface ResponseForm {
@@ -22,7 +33,12 @@ export interface ResponseForm {
 }
 
 const encoder = new TextEncoder()
-const contentTypes: Readonly<Record<Encoding, string>> = { json: jsonType, yaml: yamlType, protobuf: protobufType }
+/** The media types of responses. */
+export const contentTypes: Readonly<Record<Encoding, string>> = {
+  json: jsonType,
+  yaml: yamlType,
+  protobuf: protobufType,
+}
 
 /** Returns a response with one JSON value. `bytes` is its compact JSON where that exists already. */
 export function valueResponse(
@@ -51,43 +67,6 @@ export function valueResponse(
 /** Returns a response with a stored object. */
 export function viewResponse(status: number, view: View, form: ResponseForm): ServerResponse {
   return valueResponse(status, view.object, form, view.knownBytes)
-}
-
-/** The form of a list. */
-export interface ListForm extends ResponseForm {
-  /** The client takes the value without its bytes. */
-  readonly takesValue: boolean
-  /** Returns monotonic milliseconds; long lists yield to other requests. */
-  readonly monotonic: () => number
-}
-
-/**
- * Returns a response with a list. Over HTTP, items of built-in kinds have no kind and apiVersion; in process the shared
- * objects stay whole.
- */
-export async function listResponse(
-  listType: { readonly kind: string; readonly apiVersion: string },
-  metadata: JsonObject,
-  views: readonly View[],
-  form: ListForm,
-): Promise<ServerResponse> {
-  if (form.takesValue)
-    return valueResponse(200, { ...listType, metadata, items: views.map(({ object }) => asJson(object)) }, form)
-  if (form.encoding !== 'json' || form.pretty) {
-    return valueResponse(200, { ...listType, metadata, items: views.map((view) => itemOf(view)) }, form)
-  }
-  const chunks = await listChunks({ ...listType, metadata }, views, form.monotonic)
-  return {
-    status: 200,
-    headers: { ...uncached, 'content-type': jsonType },
-    body: {
-      kind: 'bytes',
-      chunks,
-      get bytes() {
-        return Buffer.concat(chunks)
-      },
-    },
-  }
 }
 
 /** Returns the response of an error. Protobuf and YAML clients receive it in their form. */
@@ -184,61 +163,8 @@ function bodyOf(
   return bytes === undefined ? { kind: 'json', value } : { kind: 'json', value, bytes }
 }
 
-/** Long lists are encoded in slices of this many milliseconds. */
-const sliceMs = 8
-
-async function listChunks(
-  head: JsonObject,
-  views: readonly View[],
-  monotonic: () => number,
-): Promise<readonly Uint8Array[]> {
-  const parts: Uint8Array[] = [encoder.encode(`${stringifyJson(head).slice(0, -1)},"items":[`)]
-  const prefix = views.length === 0 ? undefined : typePrefix(views[0]!)
-  let since = monotonic()
-  for (const [index, view] of views.entries()) {
-    // Free-form objects may have numbers for names; those come before the type.
-    const { bytes } = view
-    const isCut = prefix !== undefined && startsWith(bytes, prefix)
-    parts.push(separators[index === 0 ? 'first' : 'next'][isCut ? 'opened' : 'whole'])
-    parts.push(isCut ? bytes.subarray(prefix.length) : bytes)
-    if (index % 64 === 63 && monotonic() - since > sliceMs) {
-      await new Promise((resolve) => setImmediate(resolve))
-      since = monotonic()
-    }
-  }
-  parts.push(encoder.encode(']}\n'))
-  return parts
-}
-
-function startsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
-  for (let index = 0; index < prefix.length; index++) if (bytes[index] !== prefix[index]) return false
-  return true
-}
-
-/** Separators before an item: a comma, and the brace that was cut off together with a type. */
-const separators = {
-  first: { whole: encoder.encode(''), opened: encoder.encode('{') },
-  next: { whole: encoder.encode(','), opened: encoder.encode(',{') },
-}
-
-/**
- * Returns `{"kind":…,"apiVersion":…,`, with which built-in kinds begin and their items in lists do not; undefined for
- * custom resources.
- */
-function typePrefix({ object, resource }: View): Buffer | undefined {
-  if (originRules(resource.definition).isUnstructured) return undefined
-  return Buffer.from(`${stringifyJson({ kind: object.kind, apiVersion: object.apiVersion }).slice(0, -1)},`)
-}
-
-function itemOf(view: View): JsonObject {
-  const object = asJson(view.object)
-  if (originRules(view.resource.definition).isUnstructured) return object
-  const { kind: _kind, apiVersion: _version, ...item } = object
-  return item
-}
-
 /** Returns JSON with two spaces of indentation. */
-function prettyJson(value: JsonObject): string {
+export function prettyJson(value: JsonObject): string {
   return JSON.stringify(
     value,
     (_key, value: unknown) => (typeof value === 'bigint' ? rawJson(value.toString()) : value),

@@ -54,14 +54,16 @@ export function tableOf(
     apiVersion: `meta.k8s.io/${options.version}`,
     metadata,
     columnDefinitions: options.withColumns ? printer.columns.map((column) => ({ ...column })) : null,
-    rows: objects.map((object) => {
-      const conditions = printer.conditions?.(object) ?? []
-      return {
-        cells: printer.cells(object, options.now),
-        ...(conditions.length === 0 ? {} : { conditions }),
-        object: rowObject(object, options),
-      }
-    }),
+    rows: objects.map((object) => rowOf(object, printer, options)),
+  }
+}
+
+function rowOf(object: KubeObject, printer: TablePrinter, options: TableOptions): JsonObject {
+  const conditions = printer.conditions?.(object) ?? []
+  return {
+    cells: printer.cells(object, options.now),
+    ...(conditions.length === 0 ? {} : { conditions }),
+    object: rowObject(object, options),
   }
 }
 
@@ -97,18 +99,27 @@ export function transformObject(
   }
 }
 
+/** A list in a form that the client requested; its items are built one at a time. */
+export interface TransformedList {
+  /** The list without its items. */
+  readonly head: JsonObject
+  readonly field: 'items' | 'rows'
+  /** The items of an empty list. */
+  readonly whenEmpty: JsonValue
+  itemOf(object: KubeObject): JsonObject
+}
+
 /**
  * Returns a list as the client requested it; undefined for one that is not transformed.
  * @throws StatusError 400, 406
  */
 export function transformList(
-  objects: readonly KubeObject[],
   metadata: JsonObject,
   transform: Transform | undefined,
   { definition, version }: ServedResource,
   query: URLSearchParams,
   now: number,
-): JsonObject | undefined {
+): TransformedList | undefined {
   switch (transform?.kind) {
     case undefined:
       return undefined
@@ -118,19 +129,16 @@ export function transformList(
       )
     case 'PartialObjectMetadataList':
       return {
-        kind: 'PartialObjectMetadataList',
-        apiVersion: `meta.k8s.io/${transform!.version}`,
-        metadata,
-        items:
-          objects.length === 0 ? null : objects.map((object) => asJson(partialMetadata(object, transform!.version))),
+        head: { kind: 'PartialObjectMetadataList', apiVersion: `meta.k8s.io/${transform!.version}`, metadata },
+        field: 'items',
+        whenEmpty: null,
+        itemOf: (object) => asJson(partialMetadata(object, transform!.version)),
       }
-    default:
-      return tableOf(objects, version.printer, metadata, {
-        version: transform!.version,
-        include: includeObjectOf(query),
-        now,
-        withColumns: true,
-      })
+    default: {
+      const options = { version: transform!.version, include: includeObjectOf(query), now, withColumns: true }
+      const { rows: _rows, ...head } = tableOf([], version.printer, metadata, options)
+      return { head, field: 'rows', whenEmpty: [], itemOf: (object) => rowOf(object, version.printer, options) }
+    }
   }
 }
 

@@ -9,7 +9,7 @@ export type {
   TablePrinter,
   VersionDefinition,
 } from './definition/resource-definition.ts'
-export type { Draft, Strategy, WriteContext } from './definition/strategy.ts'
+export type { Draft, Strategy, Validation, WriteContext } from './definition/strategy.ts'
 
 // tables
 export { builtinGroups } from './tables/groups.ts'

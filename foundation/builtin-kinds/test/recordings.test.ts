@@ -105,7 +105,7 @@ const creationsOfBuiltInKinds = () =>
 describeData('recorded creations of built-in kinds', { minimum: 280, read: creationsOfBuiltInKinds }, (cases) => {
   test.each(cases.map((creation) => [creation.title, creation] as const))(
     '%s',
-    (_title, { definition, decode, body, status, answer }) => {
+    async (_title, { definition, decode, body, status, answer }) => {
       const { strategy } = definition
       const object = decode(body).object as { metadata: Record<string, JsonValue> } & Record<string, JsonValue>
       object.metadata ??= {}
@@ -122,7 +122,7 @@ describeData('recorded creations of built-in kinds', { minimum: 280, read: creat
         read: () => undefined,
       }
       strategy.prepareForCreate?.(object, context)
-      const errors = strategy.validate?.(object as unknown as KubeObject, context) ?? []
+      const errors = (await strategy.validate?.(object as unknown as KubeObject, context)) ?? []
       if (status === 201) {
         expect(errors).toEqual([])
         expect(comparable(object)).toEqual(comparable(answer))

@@ -37,14 +37,18 @@ function contextOf(
   }
 }
 
-function updateErrors(definition: ResourceDefinition, body: JsonObject, change: (draft: Draft) => void): string[] {
+async function updateErrors(
+  definition: ResourceDefinition,
+  body: JsonObject,
+  change: (draft: Draft) => void,
+): Promise<string[]> {
   const old = asObject(made(definition, body))
   const changed = structuredClone(old) as unknown as Draft
   change(changed)
   definition.strategy.applyDefaults?.(changed)
   definition.strategy.prepareForUpdate?.(changed, old, contextOf([]))
   const errors: readonly FieldError[] =
-    definition.strategy.validateUpdate?.(asObject(changed), old, contextOf([])) ?? []
+    (await definition.strategy.validateUpdate?.(asObject(changed), old, contextOf([]))) ?? []
   return errors.map(formatFieldError)
 }
 
@@ -140,11 +144,11 @@ describe('immutable fields', () => {
       },
       ['provisioner: Forbidden: updates to provisioner are forbidden.'],
     ],
-  ])('%s %s', (group, kind, body, change, errors) => {
-    expect(updateErrors(definitionOf(group, kind), body, change)).toEqual(errors)
+  ])('%s %s', async (group, kind, body, change, errors) => {
+    expect(await updateErrors(definitionOf(group, kind), body, change)).toEqual(errors)
   })
 
-  test('a pod allows changes of images and additional tolerations only', () => {
+  test('a pod allows changes of images and additional tolerations only', async () => {
     const definition = definitionOf('', 'Pod')
     const body = {
       apiVersion: 'v1',
@@ -159,8 +163,8 @@ describe('immutable fields', () => {
     const moved = (draft: Draft): void => {
       spec(draft)['nodeName'] = 'n'
     }
-    const [refusal = ''] = updateErrors(definition, body, moved)
-    expect(updateErrors(definition, body, tolerated)).toEqual([])
+    const [refusal = ''] = await updateErrors(definition, body, moved)
+    expect(await updateErrors(definition, body, tolerated)).toEqual([])
     expect(refusal.split('\n').slice(1)).toEqual([
       '@@ -42,7 +42,7 @@',
       '  "NodeSelector": null,',
@@ -237,14 +241,15 @@ describe('services', () => {
       { type: 'NodePort', clusterIP: '10.0.0.8', ports: [{ port: 80, nodePort: 30_008 }] },
       [],
     ],
-  ])('reject invalid requested allocations: %s', (_what, fields, errors) => {
+  ])('reject invalid requested allocations: %s', async (_what, fields, errors) => {
     const other = made(
       definition,
       body({ type: 'NodePort', clusterIP: '10.0.0.7', ports: [{ port: 80, nodePort: 30_007 }] }),
     )
     other.metadata['uid'] = 'another'
     const list = [asObject(other)]
-    const found = definition.strategy.validate?.(asObject(made(definition, body(fields), list)), contextOf(list)) ?? []
+    const found =
+      (await definition.strategy.validate?.(asObject(made(definition, body(fields), list)), contextOf(list))) ?? []
     expect(found.map(formatFieldError)).toEqual(errors)
   })
 
@@ -419,7 +424,7 @@ test.each([
   ['5-1 * * * *', ['beginning of range (5) beyond end of range (1): 5-1']],
   ['*/0 * * * *', ['step of range should be a positive number: */0']],
   ['x * * * *', ['failed to parse int from x: strconv.Atoi: parsing "x": invalid syntax']],
-])('schedule %s has the errors %j', (schedule, problems) => {
+])('schedule %s has the errors %j', async (schedule, problems) => {
   const definition = definitionOf('batch', 'CronJob')
   const jobTemplate = {
     spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } } },
@@ -430,7 +435,7 @@ test.each([
     metadata: { name: 'c' },
     spec: { schedule, jobTemplate },
   })
-  const errors = definition.strategy.validate?.(asObject(draft), contextOf([])) ?? []
+  const errors = (await definition.strategy.validate?.(asObject(draft), contextOf([]))) ?? []
   expect(errors.map(({ detail }) => detail)).toEqual(problems)
 })
 

@@ -154,7 +154,15 @@ export { MergePatchError, mergePatchObject, applyMergePatch, createMergePatch } 
 export { StrategicMergeError, applyStrategicMerge } from './patch/strategic-merge.ts'
 
 // structured merge and managed fields
-export { applyServerSide, resetFieldsOf, trackUpdate } from './merge/managed-fields.ts'
+export {
+  applyServerSide,
+  applyServerSideSteps,
+  resetFieldsOf,
+  trackUpdate,
+  trackUpdateSteps,
+} from './merge/managed-fields.ts'
+export { runSteps, runStepsInTurns } from './steps.ts'
+export type { Steps } from './steps.ts'
 export type { ApplyRequest, ManagedFieldsRequest, UpdateRequest } from './merge/managed-fields.ts'
 export { keepUnchangedTimes } from './merge/unchanged-times.ts'
 export {

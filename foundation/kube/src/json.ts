@@ -2,6 +2,7 @@
 // messages of Go's decoder. Start with parseJson and stringifyJson.
 import { isJsonObject, setOwn } from './own-property.ts'
 import { goQuoteCharacter } from './go-text.ts'
+import { parsePlainJson, plainKeyCount } from './plain-json.ts'
 import type { JsonValue, MutableJsonObject } from './object.ts'
 
 /**
@@ -14,6 +15,10 @@ export const maxJsonDepth = 1_000
 export interface ParseJsonOptions {
   /** The maximum depth of arrays and objects; {@link maxJsonDepth} by default. */
   readonly maxDepth?: number
+  /** The maximum number of keys of all objects; JSON only. */
+  readonly maxKeys?: number
+  /** The maximum number of times that YAML is read again after a repair; 50 by default. YAML only. */
+  readonly maxRepairs?: number
   /**
    * Called once for each repeated key with its path (`spec.ports[0].name`), and its line in YAML; the last value wins.
    */
@@ -27,11 +32,12 @@ export interface ParseJsonOptions {
  * from 0, in UTF-16 units.
  * - `InvalidJson`: the source is not JSON.
  * - `JsonTooDeep`: arrays and objects are nested deeper than {@link maxJsonDepth}.
+ * - `JsonTooManyKeys`: there are more keys than `maxKeys`.
  * - `JsonNumberOutOfRange`: the number exceeds a 64-bit float.
  */
 export class JsonSyntaxError extends Error {
   override readonly name = 'JsonSyntaxError'
-  readonly code: 'InvalidJson' | 'JsonTooDeep' | 'JsonNumberOutOfRange'
+  readonly code: 'InvalidJson' | 'JsonTooDeep' | 'JsonTooManyKeys' | 'JsonNumberOutOfRange'
   readonly offset: number
   readonly line: number
   readonly column: number
@@ -51,12 +57,22 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 /**
  * Parses one JSON value. Bytes are UTF-8; invalid sequences and lone surrogates become U+FFFD. Integers are exact:
  * those beyond 2^53 are BigInts up to int64, and doubles beyond, as in Kubernetes.
- * @throws JsonSyntaxError `InvalidJson`, `JsonTooDeep`, `JsonNumberOutOfRange`
+ * @throws JsonSyntaxError `InvalidJson`, `JsonTooDeep`, `JsonTooManyKeys`, `JsonNumberOutOfRange`
  */
 export function parseJson(input: string | Uint8Array, options: ParseJsonOptions = {}): JsonValue {
   const text = typeof input === 'string' ? input : decoder.decode(input)
+  if (options.onMember === undefined && (typeof input !== 'string' || input.isWellFormed())) {
+    const keys = plainKeyCount(text, options.maxDepth ?? maxJsonDepth)
+    if (keys !== undefined && keys > (options.maxKeys ?? Infinity)) throw tooManyKeys(text, 0)
+    const plain = keys === undefined ? undefined : parsePlainJson(text, keys, options.onDuplicate === undefined)
+    if (plain !== undefined) return plain
+  }
   const scanner = new Scanner(text, options)
   return scanner.document()
+}
+
+function tooManyKeys(text: string, offset: number): JsonSyntaxError {
+  return new JsonSyntaxError('JsonTooManyKeys', 'too many keys', text, offset)
 }
 
 const quote = 0x22
@@ -71,10 +87,12 @@ class Scanner {
   readonly #path: (string | number)[] = []
   #at = 0
   #depth = 0
+  #keysLeft: number
 
-  constructor(text: string, { maxDepth = maxJsonDepth, onDuplicate, onMember }: ParseJsonOptions) {
+  constructor(text: string, { maxDepth = maxJsonDepth, maxKeys = Infinity, onDuplicate, onMember }: ParseJsonOptions) {
     this.#text = text
     this.#maxDepth = maxDepth
+    this.#keysLeft = maxKeys
     this.#onDuplicate = onDuplicate
     this.#onMember = onMember
     this.#keepsPath = onDuplicate !== undefined || onMember !== undefined
@@ -127,6 +145,7 @@ class Scanner {
     if (code === 0x7d) return this.#leave(out)
     for (;;) {
       if (code !== quote) this.#unexpected('looking for beginning of object key string')
+      if (--this.#keysLeft < 0) throw tooManyKeys(this.#text, this.#at)
       const key = this.#string()
       if (this.#next() !== 0x3a) this.#unexpected('after object key')
       this.#at++

@@ -217,3 +217,33 @@ describe('JSON values', () => {
     expect(ownValue({}, 'constructor')).toBeUndefined()
   })
 })
+
+describe('plain JSON, which is parsed natively', () => {
+  // With `onMember`, the exact parser reads everything.
+  const exact = (text: string): JsonValue => parseJson(text, { onMember: () => undefined })
+
+  propertyTest.prop([fc.jsonValue({ maxDepth: 6 })])('is read as the exact parser reads it', (value) => {
+    const text = JSON.stringify(value)
+    expect(parseJson(text)).toEqual(exact(text))
+  })
+
+  test.each([
+    '{"a":1,"a":2}',
+    '{"a":{"b":1,"c":2,"b":3},"d":":"}',
+    '{"__proto__":{"x":1},"y":"\\""}',
+    '{"a":"\\ud800","b":"\\\\ud800"}',
+    '{"a":1e2,"e":9007199254740993,"E5":true}',
+    '[123456789012345.5,-0,0.1]',
+  ])('reports the same keys and values of %s', (text) => {
+    const paths: string[] = []
+    const repeated: string[] = []
+    const value = parseJson(text, { onDuplicate: (path) => void paths.push(path) })
+    expect(value).toEqual(parseJson(text, { onMember: (path, isRepeated) => void (isRepeated && repeated.push(path)) }))
+    expect(paths).toEqual(repeated)
+  })
+
+  test.each(['{"a":1,"b":{"c":1}}', '{"a":1e1,"b":{"c":1}}'])('refuses %s where two keys are allowed', (text) => {
+    expect(parseJson(text, { maxKeys: 3 })).toEqual(exact(text))
+    expect(() => parseJson(text, { maxKeys: 2 })).toThrow(expect.objectContaining({ code: 'JsonTooManyKeys' }) as Error)
+  })
+})

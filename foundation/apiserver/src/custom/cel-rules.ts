@@ -1,5 +1,7 @@
 // The CEL engine for x-kubernetes-validations: implements the interface in validation-rules.ts.
-import { definitionRules, hasRules, validateRules } from '@fairlead/kube/cel'
+import { yieldIfLong } from '@fairlead/client'
+import { runStepsInTurns } from '@fairlead/kube'
+import { definitionRules, hasRules, validateRulesSteps } from '@fairlead/kube/cel'
 import type { RuleEngine } from './validation-rules.ts'
 
 /** The default engine. */
@@ -9,10 +11,13 @@ export const celRules: RuleEngine = {
     hasRules(schema)
       ? {
           validate: (value, old, tolerate) =>
-            validateRules(value, schema, {
-              ...(old === undefined ? {} : { old }),
-              ...(tolerate === undefined ? {} : { tolerate }),
-            }),
+            runStepsInTurns(
+              validateRulesSteps(value, schema, {
+                ...(old === undefined ? {} : { old }),
+                ...(tolerate === undefined ? {} : { tolerate }),
+              }),
+              yieldIfLong,
+            ),
         }
       : undefined,
 }

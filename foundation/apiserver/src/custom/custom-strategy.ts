@@ -1,4 +1,5 @@
 // The strategy of custom resources: defaults, pruning and validation by the schema of their version.
+import { yieldIfLong } from '@fairlead/client'
 import type {
   DefaultOptions,
   CustomResourceDefinition,
@@ -23,7 +24,7 @@ import {
   validateListTypesOnUpdate,
   validateValue,
 } from '@fairlead/kube'
-import type { Draft, Strategy, WriteContext } from '@fairlead/builtin-kinds'
+import type { Draft, Strategy, Validation, WriteContext } from '@fairlead/builtin-kinds'
 import { celRules } from './cel-rules.ts'
 import type { ScalePaths } from './scale-paths.ts'
 import { validateScaleSpec, validateScaleStatus } from './scale-paths.ts'
@@ -114,7 +115,7 @@ function applyVersion(object: Draft, version: VersionRules | undefined, options:
   for (const [key, value] of Object.entries(defaulted)) if (key !== 'metadata') object[key] = value
 }
 
-type Check = (object: JsonObject, version: VersionRules) => readonly FieldError[]
+type Check = (object: JsonObject, version: VersionRules) => Validation
 
 /** Checks kind and apiVersion first: an object of another type is not validated further. */
 function withVersion(
@@ -123,7 +124,7 @@ function withVersion(
   versionOf: (apiVersion: string) => VersionRules | undefined,
   kind: string | undefined,
   check: Check,
-): readonly FieldError[] {
+): Validation {
   const version = versionOf(context.apiVersion)
   const errors: FieldError[] = []
   if (object.kind !== kind) errors.push(fieldErrors.invalid('kind', object.kind, `must be ${kind}`))
@@ -133,15 +134,25 @@ function withVersion(
   return errors.length > 0 || version === undefined ? errors : check(asJson(object), version)
 }
 
-function validateNew(object: JsonObject, version: VersionRules): readonly FieldError[] {
+async function validateNew(object: JsonObject, version: VersionRules): Promise<readonly FieldError[]> {
   const { schema, scale } = version
-  const errors = [
-    ...validateValue(object, schema),
-    ...(scale === undefined ? [] : [...validateScaleSpec(object, scale), ...validateScaleStatus(object, scale)]),
-    ...validateEmbedded(object, schema),
-    ...validateListTypes(object, schema),
-  ]
-  return [...errors, ...runRules(version.rules, errors, object, undefined)]
+  const errors = await inTurns([
+    () => validateValue(object, schema),
+    () => (scale === undefined ? [] : [...validateScaleSpec(object, scale), ...validateScaleStatus(object, scale)]),
+    () => validateEmbedded(object, schema),
+    () => validateListTypes(object, schema),
+  ])
+  return [...errors, ...(await runRules(version.rules, errors, object, undefined))]
+}
+
+/** Returns the errors of all checks, and yields to other requests between two of them. */
+async function inTurns(checks: readonly (() => readonly FieldError[])[]): Promise<readonly FieldError[]> {
+  const errors: FieldError[] = []
+  for (const check of checks) {
+    for (const error of check()) errors.push(error)
+    await yieldIfLong()
+  }
+  return errors
 }
 
 type Tolerate = (error: FieldError) => void
@@ -151,36 +162,37 @@ function warnOf(context: WriteContext): Tolerate {
   return (error) => context.warn?.(formatFieldError(error))
 }
 
-function validateChanged(
+async function validateChanged(
   object: JsonObject,
   old: JsonObject,
   version: VersionRules,
   tolerate: Tolerate,
-): readonly FieldError[] {
+): Promise<readonly FieldError[]> {
   const { schema, scale } = version
-  const errors = [
-    ...validateValue(object, schema, { old }),
-    ...(scale === undefined ? [] : [...validateScaleSpec(object, scale), ...validateScaleStatus(object, scale)]),
-    ...validateEmbedded(object, schema),
-    ...validateListTypesOnUpdate(object, old, schema),
-  ]
-  return [...errors, ...runRules(version.rules, errors, object, old, tolerate)]
+  const errors = await inTurns([
+    () => validateValue(object, schema, { old }),
+    () => (scale === undefined ? [] : [...validateScaleSpec(object, scale), ...validateScaleStatus(object, scale)]),
+    () => validateEmbedded(object, schema),
+    () => validateListTypesOnUpdate(object, old, schema),
+  ])
+  return [...errors, ...(await runRules(version.rules, errors, object, old, tolerate))]
 }
 
-function validateStatus(
+async function validateStatus(
   object: JsonObject,
   old: JsonObject,
   version: VersionRules,
   tolerate: Tolerate,
-): readonly FieldError[] {
+): Promise<readonly FieldError[]> {
   const { schema, statusSchema, scale } = version
   const { status } = object
-  const errors = [
-    ...(status === undefined || statusSchema === undefined
-      ? []
-      : validateValue(status, statusSchema, { old: old['status'], path: 'status' })),
-    ...(scale === undefined ? [] : validateScaleStatus(object, scale)),
-    ...validateListTypesOnUpdate(object, old, schema),
-  ]
-  return [...errors, ...runRules(version.rules, errors, object, old, tolerate)]
+  const errors = await inTurns([
+    () =>
+      status === undefined || statusSchema === undefined
+        ? []
+        : validateValue(status, statusSchema, { old: old['status'], path: 'status' }),
+    () => (scale === undefined ? [] : validateScaleStatus(object, scale)),
+    () => validateListTypesOnUpdate(object, old, schema),
+  ])
+  return [...errors, ...(await runRules(version.rules, errors, object, old, tolerate))]
 }

@@ -1,6 +1,7 @@
 // The interface to CEL: rules of CRD schemas are compiled when a CRD is accepted and run when its objects are written.
 import type { DefinitionRules, FieldError, JsonValue, TypeSchema } from '@fairlead/kube'
 import { fieldErrors } from '@fairlead/kube'
+import type { Validation } from '@fairlead/builtin-kinds'
 
 /** Runs the rules of one schema. */
 export interface CompiledRules {
@@ -8,7 +9,7 @@ export interface CompiledRules {
    * Returns the errors of a value; `old` is its value before the update. `tolerate` receives errors that existed
    * before.
    */
-  validate(value: JsonValue, old: JsonValue | undefined, tolerate?: (error: FieldError) => void): readonly FieldError[]
+  validate(value: JsonValue, old: JsonValue | undefined, tolerate?: (error: FieldError) => void): Validation
 }
 
 /** An engine for x-kubernetes-validations. */
@@ -32,7 +33,7 @@ export function runRules(
   value: JsonValue,
   old: JsonValue | undefined,
   tolerate?: (error: FieldError) => void,
-): readonly FieldError[] {
+): Validation {
   if (rules === undefined) return []
   if (!found.some((error) => blocking.has(error.type))) return rules.validate(value, old, tolerate)
   const detail =

@@ -1,6 +1,5 @@
 // managedFields across versions that differ by more than their name: structured merge compares objects in the versions
-// of their managers, and only a conversion webhook knows their form there. The merge itself is pure and synchronous; it
-// runs again with each conversion that it lacked.
+// of their managers, and only a conversion webhook knows their form there. The merge itself is pure; it runs again with each conversion that it lacked.
 import { asJson, asObject, stringifyJson } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { ServedResource } from '../registry/registry.ts'
@@ -30,8 +29,8 @@ class Missing extends Error {
  */
 export function acrossVersions<T>(
   { definition }: ServedResource,
-  compute: (options: { readonly convert?: Convert }) => T,
-): T | Promise<T> {
+  compute: (options: { readonly convert?: Convert }) => Promise<T>,
+): Promise<T> {
   if (definition.convert === undefined) return compute({})
   const convert = definition.convert.bind(definition)
   const known = new Map<string, KubeObject>()
@@ -45,7 +44,7 @@ export function acrossVersions<T>(
   const run = async (): Promise<T> => {
     for (;;) {
       try {
-        return compute({ convert: lookUp })
+        return await compute({ convert: lookUp })
       } catch (error) {
         if (!(error instanceof Missing)) throw error
         // The fields of a manager may be less than an object; webhooks convert objects.

@@ -1,6 +1,8 @@
 // PATCH with server-side apply: the configuration is merged with the current object by the fields of its managers.
+import { yieldIfLong } from '@fairlead/client'
 import {
-  applyServerSide,
+  applyServerSideSteps,
+  runStepsInTurns,
   asJson,
   asObject,
   badRequest,
@@ -9,12 +11,11 @@ import {
   JsonSyntaxError,
   notFound,
   parseJson,
-  parseYaml,
   stringifyJson,
   YamlSyntaxError,
 } from '@fairlead/kube'
 import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
-import { checkYamlSize, kindOfResource, repeatedInYaml } from '../request/body-decoder.ts'
+import { kindOfResource, parseYamlBody } from '../request/body-decoder.ts'
 import type { PatchOptions } from '../request/write-options.ts'
 import { setNamespace, undeterminableName, updateObject } from './update.ts'
 import type { Written } from './update.ts'
@@ -23,6 +24,7 @@ import { resetFields, schemaOf } from './managed-fields.ts'
 import type { RequestScope } from './request-scope.ts'
 import type { ServerDependencies } from './server-dependencies.ts'
 import { timestamp } from '../objects/timestamp.ts'
+import { checkValueCount, keyLimit, tooManyValues } from '../objects/value-limit.ts'
 import { decodePatched, stringOf } from './patch.ts'
 import type { PatchSource } from './patch.ts'
 
@@ -37,6 +39,7 @@ export async function applyObject(
   options: PatchOptions,
 ): Promise<Written> {
   const { object: applied, repeated } = readApplied(source)
+  await yieldIfLong()
   const { apiVersion } = scope.resource
   if (applied['apiVersion'] !== apiVersion || applied['kind'] !== scope.resource.definition.kind)
     checkAppliedKind(scope, applied)
@@ -56,19 +59,23 @@ export async function applyObject(
       if (current === undefined && !isNamed) throw undeterminableName(scope)
       const now = timestamp(server.clock.now())
       const merged = await acrossVersions(scope.resource, (versions) =>
-        applyServerSide({
-          live: current,
-          applied: asObject(configuration),
-          schemaFor: schemaOf(scope.resource),
-          manager: options.fieldManager,
-          force: options.force,
-          subresource: scope.subresource,
-          now,
-          resetFields: resetFields(scope.resource, scope.subresource),
-          ...versions,
-        }),
+        runStepsInTurns(
+          applyServerSideSteps({
+            live: current,
+            applied: asObject(configuration),
+            schemaFor: schemaOf(scope.resource),
+            manager: options.fieldManager,
+            force: options.force,
+            subresource: scope.subresource,
+            now,
+            resetFields: resetFields(scope.resource, scope.subresource),
+            ...versions,
+          }),
+          yieldIfLong,
+        ),
       )
       const json = asJson(merged)
+      await yieldIfLong()
       if (options.fieldValidation === 'Strict' && repeated.length > 0) throw repeatedKeys(repeated)
       const { object } = decodePatched(
         kindOfResource(scope.resource),
@@ -99,9 +106,10 @@ function plainJson(source: Uint8Array): JsonValue | undefined {
   if (source[0] !== 0x7b) return undefined
   try {
     let hasDuplicates = false
-    const value = parseJson(source, { onDuplicate: () => void (hasDuplicates = true) })
+    const value = parseJson(source, { maxKeys: keyLimit, onDuplicate: () => void (hasDuplicates = true) })
     return hasDuplicates ? undefined : value
-  } catch {
+  } catch (error) {
+    if (error instanceof JsonSyntaxError && error.code === 'JsonTooManyKeys') throw tooManyValues()
     return undefined
   }
 }
@@ -117,26 +125,20 @@ export function readApplied(source: PatchSource): { object: JsonObject; repeated
     value = source.json
   } else {
     try {
-      value = plainJson(source) ?? readYaml(source, repeated)
+      value = plainJson(source) ?? parseYamlBody(source, repeated)
     } catch (error) {
       if (error instanceof YamlSyntaxError || error instanceof JsonSyntaxError)
         throw badRequest(`error decoding YAML: error converting YAML to JSON: ${error.message}`)
       throw error
     }
   }
+  if (source instanceof Uint8Array) checkValueCount(value)
   if (value !== null && !isJsonObject(value)) {
     const what = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value
     const message = `json: cannot unmarshal ${what} into Go value of type map[string]interface {}`
     throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${message}`)
   }
   return { object: value ?? {}, repeated }
-}
-
-function readYaml(source: Uint8Array, repeated: string[]): JsonValue {
-  checkYamlSize(source)
-  return parseYaml(new TextDecoder().decode(source), {
-    onDuplicate: (path, line) => void repeated.push(repeatedInYaml(path, line)),
-  })
 }
 
 function checkAppliedKind({ resource: { definition, apiVersion } }: RequestScope, applied: JsonObject): void {

@@ -33,6 +33,7 @@ import type { ExpectedKind } from '../request/body-decoder.ts'
 import type { FieldValidation, PatchOptions } from '../request/write-options.ts'
 import type { RegistryReader } from '../registry/registry.ts'
 import { TypeMismatch } from '@fairlead/builtin-kinds'
+import { checkValueCount, keyLimit, tooManyValues } from '../objects/value-limit.ts'
 import { checkPlace, updateObject } from './update.ts'
 import type { Written } from './update.ts'
 import { jsonPatchErrors } from './json-patch-body.ts'
@@ -213,6 +214,8 @@ export function readPatch(
   validation: FieldValidation = 'Ignore',
 ): JsonValue {
   const patch = parsePatch(source, type, repeated)
+  // The operations of a JSON patch have a limit of their own; what they make is checked.
+  if (source instanceof Uint8Array && type !== jsonPatchType) checkValueCount(patch)
   if (type === jsonPatchType && validation !== 'Ignore')
     for (const error of jsonPatchErrors(patch)) repeated.push(error)
   return patch
@@ -223,9 +226,11 @@ function parsePatch(source: PatchSource, type: string, repeated: string[]): Json
   const prefix = type === jsonPatchType ? 'json patch ' : ''
   try {
     return parseJson(source, {
+      maxKeys: keyLimit,
       onDuplicate: (path) => void repeated.push(`${prefix}duplicate field ${goQuote(path)}`),
     })
   } catch (error) {
+    if (error instanceof JsonSyntaxError && error.code === 'JsonTooManyKeys') throw tooManyValues()
     if (error instanceof JsonSyntaxError) throw badRequest(`error decoding patch: ${error.message}`)
     throw error
   }

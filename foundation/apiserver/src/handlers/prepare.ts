@@ -1,5 +1,6 @@
 // The common part of every write: from a decoded object to one that may be stored. managedFields are computed before
 // the kind's own preparation, as in the real server; then metadata and the kind's rules are validated.
+import { yieldIfLong } from '@fairlead/client'
 import {
   asJson,
   asObject,
@@ -11,7 +12,8 @@ import {
   keepUnchangedTimes,
   notFound,
   parseApiVersion,
-  trackUpdate,
+  trackUpdateSteps,
+  runStepsInTurns,
 } from '@fairlead/kube'
 import type { FieldError, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { finalizerWarnings, validateMetadata, validateMetadataUpdate } from '../objects/metadata-validation.ts'
@@ -29,6 +31,7 @@ import { writeContext } from './server-dependencies.ts'
 import type { ServerDependencies } from './server-dependencies.ts'
 import { timestamp } from '../objects/timestamp.ts'
 import { originRules } from '../objects/origin-rules.ts'
+import { checkValueCount } from '../objects/value-limit.ts'
 
 /** Options of a write. */
 export interface WriteMode {
@@ -58,20 +61,27 @@ export async function prepareCreate(
   const { strategy } = definition
   const now = timestamp(server.clock.now())
   let draft = object as Draft
+  checkValueCount(draft)
+  await yieldIfLong()
   strategy.applyDefaults?.(draft, { keepsNulls: mode.isApplied === true })
+  await yieldIfLong()
   if (mode.isApplied !== true) draft = await tracked(scope, undefined, draft, mode.manager, now)
+  await yieldIfLong()
   draft = await admitted(server, scope, 'CREATE', draft, undefined, mode.dryRun)
   checkNamespace(server, scope, asObject(draft).metadata.name ?? '')
   fillSystemFields(draft, definition, server.newUid(), now)
   const context = writeContext(server, scope, mode.dryRun)
   if (strategy.hasStatus && originRules(definition).isUnstructured) delete draft['status']
   strategy.prepareForCreate?.(draft, context)
+  await yieldIfLong()
   const errors = [
     ...validateMetadata(definition, asObject(draft).metadata),
-    ...(strategy.validate?.(asObject(draft), context) ?? []),
+    ...((await strategy.validate?.(asObject(draft), context)) ?? []),
   ]
   refuse(scope.resource, draft, errors)
+  await yieldIfLong()
   warn(scope, draft, undefined)
+  await yieldIfLong()
   return draft
 }
 
@@ -90,10 +100,14 @@ export async function prepareUpdate(
   const { strategy } = definition
   const now = timestamp(server.clock.now())
   let draft = object as Draft
+  checkValueCount(draft, asJson(old))
+  await yieldIfLong()
   strategy.applyDefaults?.(draft, { keepsNulls: mode.isApplied === true })
+  await yieldIfLong()
   const isInternal = mode.internal === true
   if (!isInternal) {
     if (mode.isApplied !== true) draft = await tracked(scope, old, draft, mode.manager, now)
+    await yieldIfLong()
     draft = await admitted(server, scope, 'UPDATE', draft, old, mode.dryRun)
   }
   const oldJson = old as unknown as JsonObject
@@ -106,16 +120,19 @@ export async function prepareUpdate(
   if (!isInternal && scope.subresource !== 'finalize') strategy.prepareForUpdate?.(draft, old, context)
   if (strategy.tracksGeneration && !isStatus && !isInternal)
     raiseGeneration(draft, oldJson, strategy.hasStatus ?? false, strategy.generationCountsAnnotations)
+  await yieldIfLong()
   const updated = keepUnchangedTimes(old, asObject(draft))
   if (updated.metadata.managedFields === old.metadata.managedFields)
     draft.metadata['managedFields'] = cloneJson(asJson(old.metadata)['managedFields'] ?? null)
   if (draft.metadata['managedFields'] === null) delete draft.metadata['managedFields']
   const errors = [
     ...validateMetadataUpdate(definition, updated.metadata, old.metadata),
-    ...(isInternal ? [] : kindErrors(strategy, updated, old, context, isStatus)),
+    ...(isInternal ? [] : await kindErrors(strategy, updated, old, context, isStatus)),
   ]
   refuse(scope.resource, draft, errors)
+  await yieldIfLong()
   warn(scope, draft, old)
+  await yieldIfLong()
   return draft
 }
 
@@ -128,7 +145,7 @@ function kindErrors(
   old: KubeObject,
   context: WriteContext,
   isStatus: boolean,
-): readonly FieldError[] {
+): readonly FieldError[] | Promise<readonly FieldError[]> {
   if (isStatus && strategy.validateStatusUpdate !== undefined)
     return strategy.validateStatusUpdate(updated, old, context)
   return strategy.validateUpdate?.(updated, old, context) ?? []
@@ -194,16 +211,19 @@ async function tracked(
   now: string,
 ): Promise<Draft> {
   const updated = await acrossVersions(scope.resource, (versions) =>
-    trackUpdate({
-      live,
-      updated: asObject(draft),
-      schemaFor: schemaOf(scope.resource),
-      manager,
-      subresource: scope.subresource,
-      now,
-      resetFields: resetFields(scope.resource, scope.subresource),
-      ...versions,
-    }),
+    runStepsInTurns(
+      trackUpdateSteps({
+        live,
+        updated: asObject(draft),
+        schemaFor: schemaOf(scope.resource),
+        manager,
+        subresource: scope.subresource,
+        now,
+        resetFields: resetFields(scope.resource, scope.subresource),
+        ...versions,
+      }),
+      yieldIfLong,
+    ),
   )
   const { metadata } = updated as unknown as Draft
   return { ...(updated as unknown as Draft), metadata: { ...metadata } }

@@ -1,4 +1,5 @@
 // The object in the body of a request: decoded, and with its warnings passed on.
+import { yieldIfLong } from '@fairlead/client'
 import { builtinSchema, messageOfKind, typedForm } from '@fairlead/builtin-kinds'
 import { badRequest, cloneJson, isJsonObject, trackUpdate } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
@@ -13,13 +14,13 @@ import type { ServerDependencies } from './server-dependencies.ts'
  * Decodes the body of a POST or PUT. The result is private to this request.
  * @throws StatusError 400, 413, 415
  */
-export function readObject(
+export async function readObject(
   server: ServerDependencies,
   scope: RequestScope,
   expected: ExpectedKind,
   validation: FieldValidation,
-): JsonObject {
-  const { object, isShared } = decode(server, scope, expected, validation)
+): Promise<JsonObject> {
+  const { object, isShared } = await decode(server, scope, expected, validation)
   return withOwnMetadata(isShared ? (cloneJson(object) as JsonObject) : object)
 }
 
@@ -28,13 +29,13 @@ export function readObject(
  * rest.
  * @throws StatusError 400, 413, 415
  */
-export function readSharedObject(
+export async function readSharedObject(
   server: ServerDependencies,
   scope: RequestScope,
   expected: ExpectedKind,
   validation: FieldValidation,
-): JsonObject {
-  return withOwnMetadata(decode(server, scope, expected, validation).object)
+): Promise<JsonObject> {
+  return withOwnMetadata((await decode(server, scope, expected, validation)).object)
 }
 
 /**
@@ -86,13 +87,14 @@ export function builtinKind(apiVersion: string, kind: string): ExpectedKind {
   }
 }
 
-function decode(
+async function decode(
   { protobuf, registry }: ServerDependencies,
   scope: RequestScope,
   expected: ExpectedKind,
   validation: FieldValidation,
-): { readonly object: JsonObject; readonly isShared: boolean } {
+): Promise<{ readonly object: JsonObject; readonly isShared: boolean }> {
   const parsed = parseBody(scope, expected, protobuf?.decode)
+  await yieldIfLong()
   const { object, warnings } = decodeObject(parsed, expected, validation, registry)
   for (const warning of warnings) scope.warnings.push(warning)
   // Kinds with a Go type are decoded into new objects; custom resources keep what they share with the body.

@@ -98,7 +98,7 @@ async function handleCreate(server: ServerDependencies, given: RequestScope): Pr
   const { resource, query, userAgent, warnings } = scope
   scope.output.object(resource, scope.subresource)
   const options = writeOptions('CreateOptions', query, userAgent)
-  const object = readObject(server, scope, kindOfResource(resource), options.fieldValidation)
+  const object = await readObject(server, scope, kindOfResource(resource), options.fieldValidation)
   setNamespace(scope, object)
   wipeSystemFields(object['metadata'] as MutableJsonObject)
   dropRepeatedOwners(object['metadata'] as MutableJsonObject, warnings)
@@ -111,7 +111,7 @@ async function handleUpdate(server: ServerDependencies, scope: RequestScope): Pr
   const { resource, subresource, query, userAgent, warnings } = scope
   scope.output.object(resource, subresource)
   const options = writeOptions('UpdateOptions', query, userAgent)
-  const decoded = readSharedObject(server, scope, kindOfResource(resource), options.fieldValidation)
+  const decoded = await readSharedObject(server, scope, kindOfResource(resource), options.fieldValidation)
   checkPlace(scope, decoded)
   dropRepeatedOwners(decoded['metadata'] as MutableJsonObject, warnings)
   const written = await updateObject(server, scope, {

@@ -50,7 +50,7 @@ function review(reviewer: Reviewer): ResourceHandler {
   return async (server, scope) => {
     const { form } = scope.output.object(scope.resource, scope.subresource)
     const options = writeOptions('CreateOptions', scope.query, scope.userAgent)
-    const object = readObject(server, scope, kindOfResource(scope.resource), options.fieldValidation)
+    const object = await readObject(server, scope, kindOfResource(scope.resource), options.fieldValidation)
     setNamespace(scope, object)
     const reviewed = await reviewer(withManagedFields(server, asObject(object), options), scope, server)
     return valueResponse(201, asJson(reviewed), form)

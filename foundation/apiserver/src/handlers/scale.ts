@@ -73,7 +73,7 @@ export async function handleScale(server: ServerDependencies, scope: RequestScop
     return respond(object)
   }
   const change =
-    verb === 'update' ? readUpdate(server, scope) : verb === 'patch' ? readScalePatch(server, scope) : undefined
+    verb === 'update' ? await readUpdate(server, scope) : verb === 'patch' ? readScalePatch(server, scope) : undefined
   if (change === undefined) throw methodNotAllowed()
   const presented: PresentedForm = {
     of: (object) => scaleOf(object, scope),
@@ -101,9 +101,9 @@ interface ScaleChange {
   to(current: KubeObject): KubeObject
 }
 
-function readUpdate(server: ServerDependencies, scope: RequestScope): ScaleChange {
+async function readUpdate(server: ServerDependencies, scope: RequestScope): Promise<ScaleChange> {
   const options = writeOptions('UpdateOptions', scope.query, scope.userAgent)
-  const object = readObject(server, scope, scaleKind, options.fieldValidation)
+  const object = await readObject(server, scope, scaleKind, options.fieldValidation)
   return { options, to: (current) => tracked(server, current, requestedScale(object, current, scope), options) }
 }
 

@@ -13,7 +13,9 @@ export function tokenHandler(tokens: ServiceAccountTokens): ResourceHandler {
     const { namespace, name, query, userAgent } = scope
     const { form } = scope.output.object(scope.resource, scope.subresource)
     const options = writeOptions('CreateOptions', query, userAgent)
-    const object = defaultTokenRequest(asObject(readObject(server, scope, tokenRequestKind, options.fieldValidation)))
+    const object = defaultTokenRequest(
+      asObject(await readObject(server, scope, tokenRequestKind, options.fieldValidation)),
+    )
     const { store, clock } = server
     const context = { namespace, name, tokens, store, now: clock.now() }
     const issued = await answerTokenRequest(withManagedFields(server, object, options, 'token'), context)

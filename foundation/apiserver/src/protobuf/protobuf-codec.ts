@@ -7,7 +7,7 @@ import { encodeItem, encodeMessage } from './encode-message.ts'
 import { openEnvelope, sealChunks, sealEnvelope } from './envelope.ts'
 import type { MessageType } from '@fairlead/builtin-kinds'
 import { messageOfKind, messageType } from '@fairlead/builtin-kinds'
-import type { ProtobufEncoder, ProtobufListEncoder } from '../response/response.ts'
+import type { ProtobufEncoder, ProtobufListEncoder } from './protobuf-encoder.ts'
 import { ProtobufError } from './protobuf-error.ts'
 
 const meta = 'k8s.io.apimachinery.pkg.apis.meta.v1'

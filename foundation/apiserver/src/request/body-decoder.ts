@@ -24,6 +24,7 @@ import type { FieldValidation } from './write-options.ts'
 import type { Encoding } from '../http/media-type.ts'
 import { bodyEncoding, objectTypes, protobufType } from '../http/media-type.ts'
 import { originRules } from '../objects/origin-rules.ts'
+import { checkValueCount, keyLimit, tooManyValues } from '../objects/value-limit.ts'
 import type { DecodedBody } from '../objects/origin-rules.ts'
 
 /** The body of a request. */
@@ -99,11 +100,19 @@ export function parseBody(
     return { value: body.json, isShared: true, repeated: [], isJson: false, bytes: undefined }
   const encoding = inputEncoding(request, expected.isUnstructured || decodeProtobuf === undefined)
   const bytes = bodyBytes(request) ?? new Uint8Array()
-  if (encoding !== 'protobuf') return { ...parseText(bytes, encoding, expected.kind), isShared: false, bytes }
+  const parsed =
+    encoding === 'protobuf'
+      ? { value: parseProtobuf(bytes, decodeProtobuf!, expected.kind), repeated: [], isJson: false }
+      : parseText(bytes, encoding, expected.kind)
+  checkValueCount(parsed.value)
+  return { ...parsed, isShared: false, bytes }
+}
+
+function parseProtobuf(bytes: Uint8Array, decode: ProtobufDecoder, kind: string): JsonObject {
   try {
-    return { value: decodeProtobuf!(bytes), isShared: false, repeated: [], isJson: false, bytes }
+    return decode(bytes)
   } catch (error) {
-    throw unrecognized(expected.kind, (error as Error).message, bytes)
+    throw unrecognized(kind, (error as Error).message, bytes)
   }
 }
 
@@ -194,19 +203,20 @@ export function parseText(
   const repeated: string[] = []
   try {
     if (encoding === 'yaml') {
-      checkYamlSize(bytes)
-      const value = parseYaml(new TextDecoder().decode(bytes), {
-        onDuplicate: (path, line) => void repeated.push(repeatedInYaml(path, line)),
-      })
+      const value = parseYamlBody(bytes, repeated)
       const lines = repeated.map((text) => `  ${text}`).join('\n')
       return { value, repeated: lines === '' ? [] : [`${yamlErrorsPrefix}${lines}`], isJson: false }
     }
     return {
-      value: parseJson(bytes, { onDuplicate: (path) => void repeated.push(duplicateFieldMessage(path)) }),
+      value: parseJson(bytes, {
+        maxKeys: keyLimit,
+        onDuplicate: (path) => void repeated.push(duplicateFieldMessage(path)),
+      }),
       repeated,
       isJson: true,
     }
   } catch (error) {
+    if (error instanceof JsonSyntaxError && error.code === 'JsonTooManyKeys') throw tooManyValues()
     if (error instanceof JsonSyntaxError)
       throw unrecognized(kind, `couldn't get version/kind; json parse error: ${error.message}`, bytes)
     if (error instanceof YamlSyntaxError) throw unrecognized(kind, error.message, bytes)
@@ -214,17 +224,26 @@ export function parseText(
   }
 }
 
-/** Bytes of a YAML body. Reading YAML takes about a microsecond a byte, in one piece; JSON a fiftieth of that. */
-const maxYamlBytes = 256 * 1024
+/** Bytes of a YAML body. Reading YAML takes over a microsecond a byte, in one piece; JSON a fiftieth of that. */
+const maxYamlBytes = 64 * 1024
 
-/** @throws StatusError 413 for YAML that would hold other requests too long */
-export function checkYamlSize({ length }: Uint8Array): void {
+/**
+ * Parses YAML; messages about repeated keys are added to `repeated`.
+ * @throws StatusError 413 for YAML that would hold other requests too long
+ * @throws YamlSyntaxError
+ */
+export function parseYamlBody(bytes: Uint8Array, repeated: string[]): JsonValue {
+  const { length } = bytes
   if (length > maxYamlBytes)
     throw requestEntityTooLarge(`limit is ${maxYamlBytes} for YAML, send JSON (as kubectl does) or split the object`)
+  return parseYaml(new TextDecoder().decode(bytes), {
+    onDuplicate: (path, line) => void repeated.push(repeatedInYaml(path, line)),
+    maxRepairs: Math.floor(maxYamlBytes / Math.max(1, length)),
+  })
 }
 
 /** Returns the message of Go's YAML parser about a repeated key. */
-export function repeatedInYaml(path: string, line: number | undefined): string {
+function repeatedInYaml(path: string, line: number | undefined): string {
   return `line ${line ?? 0}: key ${goQuote(path.slice(path.lastIndexOf('.') + 1))} already set in map`
 }
 

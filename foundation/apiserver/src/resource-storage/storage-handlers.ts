@@ -27,7 +27,7 @@ export function subresourceHandler(subresource: SubresourceHandlers): ResourceHa
         : valueResponse(200, asJson(result), output.object(resource, name).form)
     }
     const { form } = output.object(resource, name)
-    const { dryRun, object } = readBody(server, scope, kindOf(scope, subresource))
+    const { dryRun, object } = await readBody(server, scope, kindOf(scope, subresource))
     if (dryRun && subresource.canDryRun !== true) throw noDryRun(scope, 'create')
     const admitted = await admit(server, scope, object, dryRun)
     const result = await subresource.create!(deepFreeze(asObject(admitted)), subresourceRequest(scope, dryRun))
@@ -39,13 +39,13 @@ export function subresourceHandler(subresource: SubresourceHandlers): ResourceHa
 export function reviewHandler(storage: RestStorage): ResourceHandler {
   return async (server, scope) => {
     const { form } = scope.output.object(scope.resource, scope.subresource)
-    const { dryRun, object } = readBody(server, scope, kindOfResource(scope.resource))
+    const { dryRun, object } = await readBody(server, scope, kindOfResource(scope.resource))
     setNamespace(scope, object)
     const { strategy } = scope.resource.definition
     strategy.applyDefaults?.(object as Draft)
     const admitted = await admit(server, scope, object, dryRun)
     const review = deepFreeze(asObject(admitted))
-    const errors = strategy.validate?.(review, writeContext(server, scope, dryRun)) ?? []
+    const errors = (await strategy.validate?.(review, writeContext(server, scope, dryRun))) ?? []
     if (errors.length > 0) throw invalid(scope.resource.definition, review.metadata.name ?? '', errors)
     const { signal, user, subresource, warnings } = scope
     const result = dryRun ? review : await storage.create!(review, { signal, user, subresource, warnings })
@@ -85,13 +85,13 @@ function kindOf({ resource }: RequestScope, { apiVersion, kind }: SubresourceHan
 }
 
 /** @throws StatusError 400, 413, 415 */
-function readBody(
+async function readBody(
   server: ServerDependencies,
   scope: RequestScope,
   expected: ExpectedKind,
-): { readonly object: JsonObject; readonly dryRun: boolean } {
+): Promise<{ readonly object: JsonObject; readonly dryRun: boolean }> {
   const { dryRun, fieldValidation } = writeOptions('CreateOptions', scope.query, scope.userAgent)
-  return { object: readObject(server, scope, expected, fieldValidation), dryRun }
+  return { object: await readObject(server, scope, expected, fieldValidation), dryRun }
 }
 
 /** Returns the body after admission. @throws StatusError of the plugin that refuses */

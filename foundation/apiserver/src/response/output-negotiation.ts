@@ -16,7 +16,8 @@ import type { Negotiated } from '../http/media-type.ts'
 import type { ServedResource } from '../registry/registry.ts'
 import { booleanParameter } from '../request/query.ts'
 import { allowsTransform } from '../views/transforms.ts'
-import type { ProtobufEncoder, ResponseForm } from './response.ts'
+import type { ProtobufEncoder } from '../protobuf/protobuf-encoder.ts'
+import type { ResponseForm } from './response.ts'
 import { originRules } from '../objects/origin-rules.ts'
 
 /** The form of a response that carries one object or a list. */

@@ -3,27 +3,13 @@
 import { StatusError, internalError, stringifyYaml } from '@fairlead/kube'
 import type { JsonObject, KubeObject, Status } from '@fairlead/kube'
 import type { ServerBody, ServerResponse } from '../http/message.ts'
+import type { ProtobufEncoder } from '../protobuf/protobuf-encoder.ts'
 import type { View } from '../views/views.ts'
 import type { Encoding } from '../http/media-type.ts'
 import { jsonType, protobufType, yamlType } from '../http/media-type.ts'
 
 /** Headers of responses that set no others. */
 export const uncached: Readonly<Record<string, string>> = { 'cache-control': 'no-cache, private' }
-
-/** Encodes an object with apiVersion and kind as protobuf; undefined when the kind has no such form. */
-export interface ProtobufEncoder {
-  (object: JsonObject): Uint8Array | undefined
-  /** Returns the encoder of a list whose items are encoded one at a time; undefined when the kind has no such form. */
-  readonly list?: (head: JsonObject) => ProtobufListEncoder | undefined
-}
-
-/** Encodes a list, of which `head` is all but the items. */
-export interface ProtobufListEncoder {
-  /** Returns the field of one item. */
-  item(object: JsonObject): Uint8Array
-  /** Returns the whole list, in chunks; `items` are the fields of its items. */
-  whole(items: readonly Uint8Array[]): readonly Uint8Array[]
-}
 
 /** The form of the responses to one request. */
 export interface ResponseForm {

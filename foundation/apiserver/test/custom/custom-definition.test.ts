@@ -148,16 +148,13 @@ describe('customResourceStrategy', () => {
       scale: { specReplicasPath: '.spec.n', statusReplicasPath: '.status.n', labelSelectorPath: '.status.sel' },
     },
   }
-  const validate = (version: Fields, object: KubeObject, engine?: RuleEngine): string[] =>
-    (
-      customResourceStrategy(crd(version) as Parameters<typeof customResourceStrategy>[0], engine).validate?.(
-        object,
-        context,
-      ) ?? []
-    ).map(formatFieldError)
+  const validate = async (version: Fields, object: KubeObject, engine?: RuleEngine): Promise<string[]> => {
+    const strategy = customResourceStrategy(crd(version) as Parameters<typeof customResourceStrategy>[0], engine)
+    return ((await strategy.validate?.(object, context)) ?? []).map(formatFieldError)
+  }
 
-  test('checks kind and apiVersion of an object first', () => {
-    expect(validate(scaled, { ...widget({ spec: { n: -1 } }), kind: 'Gadget' })).toEqual([
+  test('checks kind and apiVersion of an object first', async () => {
+    expect(await validate(scaled, { ...widget({ spec: { n: -1 } }), kind: 'Gadget' })).toEqual([
       'kind: Invalid value: "Gadget": must be Widget',
     ])
   })
@@ -179,11 +176,11 @@ describe('customResourceStrategy', () => {
       { status: { sel: 1 } },
       ['.status.sel: Invalid value: "": .status.sel accessor error: 1 is of the type int64, expected string'],
     ],
-  ])('checks replicas and selector of %j', (fields, expected) => {
-    expect(validate(scaled, widget(fields))).toEqual(expected)
+  ])('checks replicas and selector of %j', async (fields, expected) => {
+    expect(await validate(scaled, widget(fields))).toEqual(expected)
   })
 
-  test('skips CEL rules for a malformed object', () => {
+  test('skips CEL rules for a malformed object', async () => {
     const engine: RuleEngine = {
       compile: () => [],
       rulesOf: () => ({
@@ -195,12 +192,12 @@ describe('customResourceStrategy', () => {
       properties: { spec: { type: 'object', properties: { a: { type: 'integer', minimum: 1 } } } },
     }
     const version = { schema: { openAPIV3Schema: schema } }
-    expect(validate(version, widget({ spec: { a: 1 } }), engine)).toEqual(['spec: Invalid value: by rule'])
-    expect(validate(version, widget({ spec: { a: 0 } }), engine)).toEqual([
+    expect(await validate(version, widget({ spec: { a: 1 } }), engine)).toEqual(['spec: Invalid value: by rule'])
+    expect(await validate(version, widget({ spec: { a: 0 } }), engine)).toEqual([
       'spec.a: Invalid value: 0: spec.a in body should be greater than or equal to 1',
       'spec: Invalid value: by rule',
     ])
-    expect(validate(version, widget({ spec: { a: 'x' } }), engine)).toEqual([
+    expect(await validate(version, widget({ spec: { a: 'x' } }), engine)).toEqual([
       'spec.a: Invalid value: "string": spec.a in body must be of type integer: "string"',
       '<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
     ])

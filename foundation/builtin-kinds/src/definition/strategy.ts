@@ -28,6 +28,9 @@ export interface WriteContext {
   list?(resource: string): Iterable<KubeObject>
 }
 
+/** Errors; a promise of them where the validation of a large object yields to other requests. */
+export type Validation = readonly FieldError[] | Promise<readonly FieldError[]>
+
 /** The rules of one kind. Every field is optional; a missing function does nothing. */
 export interface Strategy {
   /** Sets defaults, on create, update and for schemas on read. Idempotent. */
@@ -48,10 +51,10 @@ export interface Strategy {
    * common rules. `now` is RFC 3339 with whole seconds.
    */
   prepareForDeletion?(object: Draft, now: string): boolean
-  validate?(object: KubeObject, context: WriteContext): readonly FieldError[]
-  validateUpdate?(object: KubeObject, old: KubeObject, context: WriteContext): readonly FieldError[]
+  validate?(object: KubeObject, context: WriteContext): Validation
+  validateUpdate?(object: KubeObject, old: KubeObject, context: WriteContext): Validation
   /** Validates an update of the `/status` subresource. */
-  validateStatusUpdate?(object: KubeObject, old: KubeObject, context: WriteContext): readonly FieldError[]
+  validateStatusUpdate?(object: KubeObject, old: KubeObject, context: WriteContext): Validation
   /** Returns the messages for `Warning: 299` headers. */
   warnings?(object: KubeObject, old: KubeObject | undefined): readonly string[]
   /**

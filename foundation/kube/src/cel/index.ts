@@ -9,7 +9,7 @@ export { Duration, MapValue, OpaqueValue, Optional, Timestamp, TypeValue, Uint, 
 export type { CelValue } from './values.ts'
 
 // rules of schemas
-export { validateRules, hasRules, requestCelBudget } from './rules.ts'
+export { validateRules, validateRulesSteps, hasRules, requestCelBudget } from './rules.ts'
 export type { ValidateRulesOptions } from './rules.ts'
 export { compileRules, definitionRules } from './compile-rules.ts'
 export { estimateCost, ruleCostLimit, schemaCostLimit } from './cost.ts'

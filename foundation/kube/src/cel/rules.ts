@@ -10,6 +10,8 @@ import { correlateItem } from '../schema/correlation.ts'
 import type { Correlation } from '../schema/correlation.ts'
 import { additionalOf, propertyOf, resolveNode } from '../schema/resolve.ts'
 import type { SchemaNode, TypeSchema, ValidationRule } from '../schema/schema-node.ts'
+import { runSteps } from '../steps.ts'
+import type { Steps } from '../steps.ts'
 import { compile, defaultCelBudget } from './compile.ts'
 import type { CelEnvironment, CelProgram } from './compile.ts'
 import { CelBudgetError, CelCompileError, CelError } from './errors.ts'
@@ -58,10 +60,19 @@ const compiledNodes = new WeakMap<SchemaNode, NodeRules | null>()
 
 /** Evaluates every rule of the schema on an otherwise valid value. */
 export function validateRules(value: JsonValue, schema: TypeSchema, options: ValidateRulesOptions = {}): FieldError[] {
+  return runSteps(validateRulesSteps(value, schema, options))
+}
+
+/** Evaluates like {@link validateRules}; each rule is a step. */
+export function* validateRulesSteps(
+  value: JsonValue,
+  schema: TypeSchema,
+  options: ValidateRulesOptions,
+): Steps<FieldError[]> {
   const { old, path = '', budget = requestCelBudget, tolerate } = options
   const run = new RuleRun(schema, budget, tolerate)
   const root = { old, new: value, node: resolveNode(schema.root, schema) }
-  run.visit(value, old, schema.root, path, path === '', old === undefined ? {} : { current: root })
+  yield* run.visit(value, old, schema.root, path, path === '', old === undefined ? {} : { current: root })
   return run.errors
 }
 
@@ -112,50 +123,51 @@ class RuleRun {
     this.#tolerate = tolerate
   }
 
-  visit(
+  *visit(
     value: JsonValue,
     old: JsonValue | undefined,
     reference: SchemaNode,
     path: string,
     isResource: boolean,
     ratchet: Ratchet,
-  ): void {
+  ): Steps<void> {
     const node = resolveNode(reference, this.#schema)
     // Rules about null are in the parent's schema.
     if (value === null || this.#remaining < 0 || !nodeHasRules(node, this.#schema)) return
     const before = old === null ? undefined : old
-    if ((node['x-kubernetes-validations'] ?? []).length > 0) this.#rules(value, before, node, path, isResource, ratchet)
+    if ((node['x-kubernetes-validations'] ?? []).length > 0)
+      yield* this.#rules(value, before, node, path, isResource, ratchet)
     if (isJsonArray(value)) {
-      if (node.items === undefined) return
+      if (node.items === undefined || !nodeHasRules(resolveNode(node.items, this.#schema), this.#schema)) return
       for (const [i, item] of value.entries()) {
         const pair =
           before === undefined ? undefined : correlateItem({ old: before, new: value, node }, i, this.#schema)
-        this.visit(item, pair?.old, node.items, `${path}[${i}]`, false, below(ratchet, pair))
+        yield* this.visit(item, pair?.old, node.items, `${path}[${i}]`, false, below(ratchet, pair))
       }
     } else if (isJsonObject(value)) {
       for (const key of Object.keys(value)) {
         const property = propertyOf(node, key)
         const child = property ?? additionalOf(node)
-        if (child === undefined) continue
+        if (child === undefined || !nodeHasRules(resolveNode(child, this.#schema), this.#schema)) continue
         const place = property === undefined ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`
         const field = ownValue(value, key)!
         const previous = isJsonObject(before) ? ownValue(before, key) : undefined
         // Old and new have been converted to one version already.
         const isTypeMeta = path === '' && (key === 'apiVersion' || key === 'kind')
         const pair = { old: previous, new: field, node: resolveNode(child, this.#schema) }
-        this.visit(field, previous, child, place, false, isTypeMeta ? {} : below(ratchet, pair))
+        yield* this.visit(field, previous, child, place, false, isTypeMeta ? {} : below(ratchet, pair))
       }
     }
   }
 
-  #rules(
+  *#rules(
     value: JsonValue,
     old: JsonValue | undefined,
     node: SchemaNode,
     path: string,
     isResource: boolean,
     ratchet: Ratchet,
-  ): void {
+  ): Steps<void> {
     const compiled = rulesOf(node, this.#schema, isResource || node['x-kubernetes-embedded-resource'] === true)
     if (compiled === undefined) return
     const { declaration } = compiled
@@ -165,6 +177,7 @@ class RuleRun {
       if (rule.isTransition && oldSelf === undefined && rule.source.optionalOldSelf !== true) continue
       const variables = { self, oldSelf: rule.source.optionalOldSelf === true ? new Optional(oldSelf) : oldSelf }
       if (!this.#rule(rule, variables, value, node, path, ratchet)) return
+      yield
     }
   }
 

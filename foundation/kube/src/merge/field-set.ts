@@ -4,7 +4,7 @@
 import type { JsonObject, MutableJsonObject } from '../object.ts'
 import { deepFreeze } from '../json.ts'
 import { isJsonObject, setOwn } from '../own-property.ts'
-import { comparePathElements, FieldsV1Error, parsePathElement } from './path-element.ts'
+import { FieldsV1Error, parsePathElement, sortPathElements } from './path-element.ts'
 import type { PathElement } from './path-element.ts'
 
 /** One path element of a set: whether the field itself is a member, and the members below it. At least one of both. */
@@ -57,7 +57,7 @@ export function hasPath(set: FieldSet, path: readonly PathElement[]): boolean {
 
 /** Yields every path of the set: at each level the members first, then the paths below, each in order. */
 export function* fieldPaths(set: FieldSet, prefix: readonly PathElement[] = []): Generator<readonly PathElement[]> {
-  const entries = [...set].sort(([a], [b]) => comparePathElements(a, b))
+  const entries = inOrder(set)
   for (const [element, node] of entries) if (node.member) yield [...prefix, element]
   for (const [element, node] of entries)
     if (node.children !== undefined) yield* fieldPaths(node.children, [...prefix, element])
@@ -197,11 +197,16 @@ export function encodeFieldSet(set: FieldSet): JsonObject {
   return fields
 }
 
+/** Returns the members of one level in the order of fieldsV1. */
+function inOrder(set: FieldSet): readonly (readonly [PathElement, FieldNode])[] {
+  return sortPathElements([...set.keys()]).map((element) => [element, set.get(element)!])
+}
+
 const nothing: JsonObject = Object.freeze({})
 
 function encodeLevel(set: FieldSet): MutableJsonObject {
   const out: MutableJsonObject = {}
-  for (const [element, node] of [...set].sort(([a], [b]) => comparePathElements(a, b))) {
+  for (const [element, node] of inOrder(set)) {
     const below = node.children === undefined ? nothing : encodeLevel(node.children)
     setOwn(out, element, node.member && node.children !== undefined ? { '.': nothing, ...below } : below)
   }

@@ -6,6 +6,8 @@ import { asJson, asObject, parseApiVersion } from '../object.ts'
 import { jsonEqual } from '../json.ts'
 import type { TypeSchema } from '../schema/schema-node.ts'
 import { badRequest, unknownError } from '../status.ts'
+import { runSteps } from '../steps.ts'
+import type { Steps } from '../steps.ts'
 import { capUpdateManagers } from './ancient-changes.ts'
 import { conflictingFields, conflictStatus, ConflictsFound, withoutFields } from './apply-conflict.ts'
 import { checkValue, joinErrors } from './check-value.ts'
@@ -60,16 +62,21 @@ export interface ApplyRequest extends ManagedFieldsRequest {
  * clear them; others are ignored. An object without managers stays without.
  */
 export function trackUpdate(request: UpdateRequest): KubeObject {
+  return runSteps(trackUpdateSteps(request))
+}
+
+/** Computes {@link trackUpdate} in steps. */
+export function* trackUpdateSteps(request: UpdateRequest): Steps<KubeObject> {
   const { live, updated } = request
   const known = managersBefore(request)
   const object = withoutManagedFields(updated)
   if (known.size === 0 && live?.metadata.uid !== undefined) return object
   const context = contextOf(request, updated.apiVersion)
   const before = live === undefined ? emptyObject(request, updated) : withoutManagedFields(live)
-  return withManagers(
-    object,
-    track(asJson(before), asJson(object), known, actorOf(request, 'Update', updated.apiVersion), request.now, context),
-  )
+  const actor = actorOf(request, 'Update', updated.apiVersion)
+  const managers = yield* track(asJson(before), asJson(object), known, actor, request.now, context)
+  yield
+  return withManagers(object, managers)
 }
 
 /**
@@ -78,6 +85,11 @@ export function trackUpdate(request: UpdateRequest): KubeObject {
  * a body of another kind or version, or one with managedFields
  */
 export function applyServerSide(request: ApplyRequest): KubeObject {
+  return runSteps(applyServerSideSteps(request))
+}
+
+/** Computes {@link applyServerSide} in steps. */
+export function* applyServerSideSteps(request: ApplyRequest): Steps<KubeObject> {
   const { live, applied } = request
   const { apiVersion } = applied
   if (live !== undefined && (live.apiVersion !== apiVersion || live.kind !== applied.kind)) {
@@ -90,7 +102,8 @@ export function applyServerSide(request: ApplyRequest): KubeObject {
   if (errors.length > 0) {
     throw unknownError(`failed to create typed patch object (${describe(applied)}): ${joinErrors(errors)}`)
   }
-  return new Apply(request).run()
+  yield
+  return yield* new Apply(request).run()
 }
 
 /** One apply over the live object. */
@@ -107,10 +120,12 @@ class Apply {
     this.#before = request.live === undefined ? bare(request.applied) : withoutManagedFields(request.live)
   }
 
-  run(): KubeObject {
+  *run(): Steps<KubeObject> {
     const { live, applied, manager, now } = this.#request
-    const known = this.#knownManagers()
-    const result = this.#merge(known)
+    const known = yield* this.#knownManagers()
+    yield
+    const result = yield* this.#merge(known)
+    yield
     const managers = new Map(result.managers)
     const id = managerIdentifier(this.#actor)
     const unchanged = result.object === asJson(this.#before)
@@ -129,7 +144,7 @@ class Apply {
    * Returns the live managers. An object without managers gets `before-first-apply`, which owns every field that it
    * has.
    */
-  #knownManagers(): Managers {
+  *#knownManagers(): Steps<Managers> {
     const { live, now } = this.#request
     let managers: Managers
     try {
@@ -140,15 +155,22 @@ class Apply {
     }
     if (managers.size > 0 || live === undefined) return managers
     const before: Actor = { ...this.#actor, name: 'before-first-apply', operation: 'Update' }
-    return track(asJson(emptyObject(this.#request, live)), asJson(this.#before), managers, before, now, this.#context)
+    return yield* track(
+      asJson(emptyObject(this.#request, live)),
+      asJson(this.#before),
+      managers,
+      before,
+      now,
+      this.#context,
+    )
   }
 
-  #merge(known: Managers): { readonly object: JsonObject; readonly managers: Managers } {
+  *#merge(known: Managers): Steps<{ readonly object: JsonObject; readonly managers: Managers }> {
     const { applied, force, manager } = this.#request
-    const attempt = (forced: boolean): { readonly object: JsonObject; readonly managers: Managers } =>
+    const attempt = (forced: boolean): Steps<{ readonly object: JsonObject; readonly managers: Managers }> =>
       apply(asJson(this.#before), asJson(applied), known, this.#actor, forced, this.#context)
     try {
-      return attempt(force)
+      return yield* attempt(force)
     } catch (error) {
       if (!(error instanceof ConflictsFound)) throw error
       // kubectl takes over the fields of its own client-side apply
@@ -160,21 +182,21 @@ class Apply {
       if (differenceOf(conflictingFields(error.conflicts), resolved).size > 0) {
         throw conflictStatus(withoutFields(error.conflicts, resolved))
       }
-      return attempt(true)
+      return yield* attempt(true)
     }
   }
 }
 
 /** Updates the managers; the fields that the actor changed are added to its entry with the time `now`. */
-function track(
+function* track(
   before: JsonObject,
   after: JsonObject,
   known: Managers,
   actor: Actor,
   now: string,
   context: UpdaterContext,
-): Managers {
-  const { managers, changed } = update(before, after, known, context)
+): Steps<Managers> {
+  const { managers, changed } = yield* update(before, after, known, context)
   const fresh = differenceOf(changed, strippedFields)
   if (fresh.size > 0) {
     const id = managerIdentifier(actor)

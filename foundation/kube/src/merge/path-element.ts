@@ -100,18 +100,26 @@ export function formatMergeValue(value: JsonValue): string {
   return String(value)
 }
 
-const elementTypes = 'fkvi'
+/** Sorts elements in the order of fieldsV1 and of conflicts: fields by name, list items by key, set items, indices. */
+export function sortPathElements(elements: readonly PathElement[]): readonly PathElement[] {
+  if (elements.length < 2) return elements
+  if (elements.every((element) => element[0] === 'f')) return elements.toSorted()
+  return elementTypes.flatMap((type) => {
+    const ofType = elements.filter((element) => element[0] === type)
+    return type === 'f' ? ofType.sort() : sortByValue(ofType)
+  })
+}
 
-/**
- * Compares elements in the order of fieldsV1 and of conflicts: fields by name, list items by key, set items, indices.
- */
-export function comparePathElements(a: PathElement, b: PathElement): number {
-  if (a === b) return 0
-  const byType = elementTypes.indexOf(a[0]!) - elementTypes.indexOf(b[0]!)
-  if (byType !== 0) return byType
-  if (a[0] === 'f') return compareStrings(a, b)
-  const left = parseJson(a.slice(2))
-  const right = parseJson(b.slice(2))
+function sortByValue(elements: readonly PathElement[]): readonly PathElement[] {
+  return elements
+    .map((element): readonly [PathElement, JsonValue] => [element, parseJson(element.slice(2))])
+    .sort(([, left], [, right]) => compareElementValues(left, right))
+    .map(([element]) => element)
+}
+
+const elementTypes = ['f', 'k', 'v', 'i']
+
+function compareElementValues(left: JsonValue, right: JsonValue): number {
   if (!isJsonObject(left) || !isJsonObject(right)) return compareScalars(left, right)
   const rightEntries = Object.entries(right)
   for (const [index, [name, value]] of Object.entries(left).entries()) {
@@ -120,7 +128,7 @@ export function comparePathElements(a: PathElement, b: PathElement): number {
     const order = compareStrings(name, other[0]) || compareScalars(value, other[1])
     if (order !== 0) return order
   }
-  return -1
+  return rightEntries.length > Object.keys(left).length ? -1 : 0
 }
 
 /** Compares strings by code units, as Go does. */

@@ -13,6 +13,7 @@ import { mergeValues } from './merge-values.ts'
 import type { MergeType } from './merge-type.ts'
 import { reconcileFields } from './reconcile-fields.ts'
 import { ensureNamedFieldsAreMembers, removeItems } from './remove-items.ts'
+import type { Steps } from '../steps.ts'
 import { fieldsOfValue } from './value-fields.ts'
 
 /** An object in one version, with its type in that version. */
@@ -38,14 +39,15 @@ export type Actor = Pick<Manager, 'name' | 'operation' | 'apiVersion' | 'subreso
  * Updates ownership after `updated` replaced `live` (`Updater.Update`): every manager, the acting one included, loses
  * the fields that were changed or removed. `changed` are the fields that the acting manager now owns.
  */
-export function update(
+export function* update(
   live: JsonObject,
   updated: JsonObject,
   managers: Managers,
   context: UpdaterContext,
-): { readonly managers: Map<string, Manager>; readonly changed: FieldSet } {
+): Steps<{ readonly managers: Map<string, Manager>; readonly changed: FieldSet }> {
   const reconciled = reconcileManagers(live, managers, context)
-  const { managers: rest, comparison } = updateManagers(live, updated, reconciled, undefined, true, context)
+  yield
+  const { managers: rest, comparison } = yield* updateManagers(live, updated, reconciled, undefined, true, context)
   return { managers: rest, changed: unionOf(comparison.modified, comparison.added) }
 }
 
@@ -54,23 +56,28 @@ export function update(
  * the apply changes no field.
  * @throws ConflictsFound unless `force`
  */
-export function apply(
+export function* apply(
   live: JsonObject,
   config: JsonObject,
   managers: Managers,
   actor: Actor,
   force: boolean,
   context: UpdaterContext,
-): { readonly object: JsonObject; readonly managers: Managers } {
+): Steps<{ readonly object: JsonObject; readonly managers: Managers }> {
   const id = managerIdentifier(actor)
   const { type } = context.convert(live, context.apiVersion)!
   const reconciled = reconcileManagers(live, managers, context)
+  yield
   const merged = mergeValues(live, config, type) as JsonObject
+  yield
   const last = reconciled.get(id)
   const fields = withoutIgnored(fieldsOfValue(config, type), context.ignored)
   reconciled.set(id, { ...actor, time: last?.time, fields })
-  const pruned = prune(merged, reconciled, last, fields, context)
-  const { managers: rest } = updateManagers(live, pruned, reconciled, id, force, context)
+  yield
+  const pruned = yield* prune(merged, reconciled, last, fields, context)
+  yield
+  const { managers: rest } = yield* updateManagers(live, pruned, reconciled, id, force, context)
+  yield
   return { object: jsonEqual(live, pruned) ? live : pruned, managers: rest }
 }
 
@@ -94,14 +101,14 @@ function reconcileManagers(live: JsonObject, managers: Managers, context: Update
  * Removes changed and removed fields from all managers but `applying` (`Updater.update`). Without `force`, changed
  * fields that other managers own are conflicts.
  */
-function updateManagers(
+function* updateManagers(
   before: JsonObject,
   after: JsonObject,
   managers: Map<string, Manager>,
   applying: string | undefined,
   force: boolean,
   context: UpdaterContext,
-): { readonly managers: Map<string, Manager>; readonly comparison: Comparison } {
+): Steps<{ readonly managers: Map<string, Manager>; readonly comparison: Comparison }> {
   const versions = new Map<string, Comparison | undefined>()
   const compareIn = (apiVersion: string): Comparison | undefined => {
     if (!versions.has(apiVersion)) {
@@ -117,6 +124,7 @@ function updateManagers(
   for (const [id, manager] of managers) {
     if (id === applying) continue
     const comparison = compareIn(manager.apiVersion)
+    yield
     if (comparison === undefined) {
       managers.delete(id)
       continue
@@ -135,6 +143,7 @@ function updateManagers(
     const fields = differenceOf(differenceOf(manager.fields, conflicting), compareIn(manager.apiVersion)!.removed)
     if (fields.size === 0) managers.delete(id)
     else if (fields !== manager.fields) managers.set(id, { ...manager, fields })
+    yield
   }
   return { managers, comparison: compareIn(context.apiVersion)! }
 }
@@ -152,13 +161,13 @@ function withoutIgnoredFields(comparison: Comparison, ignored: FieldSet): Compar
  * Removes the fields and items that the applying manager applied before, does not apply now, and no other manager owns.
  * `last` is its entry from the previous apply, `fields` are the fields that it applies now.
  */
-function prune(
+function* prune(
   merged: JsonObject,
   managers: Managers,
   last: Manager | undefined,
   fields: FieldSet,
   context: UpdaterContext,
-): JsonObject {
+): Steps<JsonObject> {
   if (last === undefined || last.fields.size === 0) return merged
   const typed = context.convert(merged, last.apiVersion)
   if (typed === undefined) return merged
@@ -166,22 +175,25 @@ function prune(
   if (last.apiVersion === context.apiVersion && isSubset(last.fields, fields)) return merged
   const { value, type } = typed
   const applied = ensureNamedFieldsAreMembers(last.fields, type)
+  yield
   const removed = removeItems(value, applied, type) as JsonObject
-  const kept = addBackOwnedItems(merged, removed, last.apiVersion, managers, context)
+  yield
+  const kept = yield* addBackOwnedItems(merged, removed, last.apiVersion, managers, context)
   const final = context.convert(kept, last.apiVersion)
   if (final === undefined) return merged
+  yield
   const pruned = addBackDanglingItems(typed, final.value, applied)
   return context.convert(inVersion(pruned, last.apiVersion), context.apiVersion)?.value ?? merged
 }
 
 /** Adds back the items that some manager owns, in each version that a manager has applied or updated. */
-function addBackOwnedItems(
+function* addBackOwnedItems(
   merged: JsonObject,
   pruned: JsonObject,
   prunedVersion: string,
   managers: Managers,
   context: UpdaterContext,
-): JsonObject {
+): Steps<JsonObject> {
   let current = pruned
   let currentVersion = prunedVersion
   for (const [apiVersion, owned] of managedAtVersion(managers, prunedVersion)) {
@@ -190,7 +202,10 @@ function addBackOwnedItems(
     if (mergedThere === undefined || prunedThere === undefined) continue
     const { value, type } = mergedThere
     const kept = unionOf(membersOf(prunedThere.value, type), ensureNamedFieldsAreMembers(owned, type))
-    current = removeItems(value, differenceOf(membersOf(value, type), kept), type) as JsonObject
+    yield
+    const lost = differenceOf(membersOf(value, type), kept)
+    yield
+    current = removeItems(value, lost, type) as JsonObject
     currentVersion = apiVersion
   }
   return inVersion(current, currentVersion)

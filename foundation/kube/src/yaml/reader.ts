@@ -37,7 +37,7 @@ export interface LocatedDocument {
  */
 export function locateYamlDocuments(text: string, options: ParseJsonOptions = {}): LocatedDocument[] {
   let { documents, lineCounter } = read(text)
-  for (let count = 0, current = text; count < maxReindented; count++) {
+  for (let count = 0, current = text; count < (options.maxRepairs ?? maxReindented); count++) {
     const next = withIndentedQuote(current, documents)
     if (next === undefined) break
     current = next

@@ -22,7 +22,7 @@ export const handleBinding: ResourceHandler = async (server, scope) => {
   const { admission, clock } = server
   const { form } = scope.output.object(scope.resource, scope.subresource)
   const options = writeOptions('CreateOptions', scope.query, scope.userAgent)
-  const body = readObject(server, scope, bindingKind, options.fieldValidation)
+  const body = await readObject(server, scope, bindingKind, options.fieldValidation)
   setNamespace(scope, body)
   const attributes = admissionAttributes(scope, 'CREATE', asObject(body), undefined, options.dryRun)
   const binding = (await admission.mutate(attributes)) ?? body

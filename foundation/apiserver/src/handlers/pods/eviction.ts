@@ -24,7 +24,7 @@ export const handleEviction: ResourceHandler = async (server, scope) => {
   const { admission } = server
   const { form } = scope.output.object(scope.resource, scope.subresource)
   const options = writeOptions('CreateOptions', scope.query, scope.userAgent)
-  const body = readObject(server, scope, evictionKind, options.fieldValidation)
+  const body = await readObject(server, scope, evictionKind, options.fieldValidation)
   setNamespace(scope, body)
   const attributes = admissionAttributes(scope, 'CREATE', asObject(body), undefined, options.dryRun)
   const eviction = (await admission.mutate(attributes)) ?? body

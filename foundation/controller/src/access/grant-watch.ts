@@ -1,8 +1,8 @@
 // Watches RBAC while a right is missing, so that what was refused is retried as soon as it is granted.
 import type { Kind } from '@fairlead/client'
 import { kind } from '@fairlead/client'
-import type { InformerPool } from '@fairlead/controller'
 import type { Clock } from '@fairlead/kube'
+import type { InformerPool } from '../informer/informer-pool.ts'
 
 const rbac = 'rbac.authorization.k8s.io/v1'
 const kinds: readonly Kind[] = [

@@ -5,6 +5,7 @@ import { isJsonObject, parseApiVersion, stringifyYaml } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { KindCatalog, exitCode, readManifests, usageError } from '@fairlead/offline'
 import { apiGroup } from '../api.ts'
+import type { Runnable } from '../api.ts'
 
 /** Prints one ClusterRole. */
 export async function run({
@@ -23,7 +24,9 @@ export async function run({
 
 /** Returns the ClusterRole for the kinds that the templates among the objects stamp. Throws UnknownKindError. */
 export function roleFor(name: string, objects: readonly KubeObject[]): JsonObject {
-  const stamped = objects.filter(isTemplate).flatMap((template) => stampedType(template) ?? [])
+  const stamped = objects.flatMap((object) =>
+    isTemplate(object) ? (stampedType(object) ?? []) : (selectedType(object) ?? []),
+  )
   const kinds = new KindCatalog([...objects, ...stamped])
   const byGroup = new Map<string, Set<string>>()
   for (const type of stamped) {
@@ -44,6 +47,14 @@ export function roleFor(name: string, objects: readonly KubeObject[]): JsonObjec
 
 function isTemplate({ apiVersion, kind }: KubeObject): boolean {
   return parseApiVersion(apiVersion).group === apiGroup && kind.endsWith('Template')
+}
+
+/** Returns the type of the object that a Runnable selects, whose changes the controller watches. */
+function selectedType({ apiVersion, kind, spec }: KubeObject): KubeObject | undefined {
+  if (parseApiVersion(apiVersion).group !== apiGroup || kind !== 'Runnable') return undefined
+  const { resource } = (spec as Runnable['spec'] | undefined)?.selector ?? {}
+  if (!resource?.apiVersion || !resource.kind) return undefined
+  return { apiVersion: resource.apiVersion, kind: resource.kind, metadata: {} }
 }
 
 /** Returns the type of the stamped object; undefined for ytt, expressions, and types that contain tags. */

@@ -84,6 +84,7 @@ export class OwnerController {
       .reconcile((context) => this.#kinds.during(context.object, () => this.#reconcile(context)))
     this.#kinds = new StampedKinds({
       loop: this.controller.loop,
+      informers: manager.informers,
       owner: chain.owner as Kind,
       label: ownerLabel(ownerKind),
       ownerExists: (key) => this.controller.informer.lastKnown.has(key),
@@ -124,9 +125,12 @@ export class OwnerController {
     const selectors = candidates.map(({ spec }) => selectorOf(spec))
     const matches = bestMatches(owner, selectors).map((index) => candidates[index]!)
     const [blueprint] = matches
-    if (blueprint === undefined || matches.length !== 1) return this.#reportNoBlueprint(context, matches.length)
+    if (blueprint === undefined || matches.length !== 1) return this.#reportNoBlueprint(context, matches)
     const readiness = await templatesReadiness(blueprint, context.read)
-    if (readiness.status !== 'True') return this.#reportNotReady(context, readiness, blueprint)
+    if (readiness.status !== 'True') {
+      this.#warn(context, readiness)
+      return this.#reportNotReady(context, readiness, blueprint)
+    }
     return this.#realize(context, blueprint)
   }
 
@@ -135,12 +139,16 @@ export class OwnerController {
    * selector, or a blueprint that is applied again, must not cost what runs. With several blueprints, it is unknown
    * which objects are orphans.
    */
-  async #reportNoBlueprint(context: ReconcileContext<Owner>, matches: number): Promise<Result> {
+  async #reportNoBlueprint(context: ReconcileContext<Owner>, matches: readonly Blueprint[]): Promise<Result> {
     const { object: owner } = context
     const { ownerKind } = this.#chain
-    const reason = selectionReason(ownerKind, owner, matches) ?? ''
-    const readiness = verdict('False', reason, selectionMessage(ownerKind, owner, matches))
-    if (matches > 1) return this.#reportNotReady(context, readiness, undefined)
+    const reason = selectionReason(ownerKind, owner, matches.length) ?? ''
+    const readiness = verdict('False', reason, selectionMessage(ownerKind, owner, matches.length))
+    if (matches.length > 1) {
+      const names = matches.map(({ metadata }) => metadata.name).join(', ')
+      this.#warn(context, readiness, `${readiness.message}; those of [${names}] match`)
+      return this.#reportNotReady(context, readiness, undefined)
+    }
     const conditions = withReady([blueprintCondition(ownerKind, readiness)])
     const removal = new OrphanRemoval(context, this.#cluster)
     const resources = this.#notEvaluated(context)
@@ -208,6 +216,7 @@ export class OwnerController {
     const problem = await accountProblem(account, read)
     if (problem !== undefined) {
       const submitted: Condition = { type: 'ResourcesSubmitted', ...verdict('False', 'ServiceAccountError', problem) }
+      this.#warn(context, submitted)
       const conditions = withReady([ready, submitted])
       await this.#report(context, {
         conditions,
@@ -232,7 +241,10 @@ export class OwnerController {
     })
     this.#recordChanges(context, realized, resources, before)
     const failure = realized.find((one) => one.retry !== undefined)?.retry ?? undeleted
+    // What is thrown becomes an event by itself.
     if (failure !== undefined) throw failure
+    const refused = realized.find(({ submitted }) => submitted.status === 'False')?.submitted
+    if (refused !== undefined) this.#warn(context, refused)
     if (realized.some(({ denied }) => denied === true)) return after(deniedInterval(owner))
     return realized.some(({ readsNow }) => readsNow === true) ? after(nowInterval) : undefined
   }
@@ -256,6 +268,13 @@ export class OwnerController {
       unhealthyResource,
     })
     this.#metrics.setReady(ownerKind, formatKey(keyOf(object)), findCondition(conditions, 'Ready')?.status)
+  }
+
+  /** Records a warning for a failure that a user must mend, once: status reported it before otherwise. */
+  #warn({ object: owner }: ReconcileContext<Owner>, failure: Verdict, note: string = failure.message): void {
+    const { reason, message } = failure
+    const isReported = owner.status?.conditions?.some((one) => one.reason === reason && one.message === message)
+    if (isReported !== true) this.#recorder.about(owner).warning(reason, note)
   }
 
   /** Records an event for each new output and for each change of health. */

@@ -23,7 +23,14 @@ import { StampedKinds } from '../runtime/stamped-kinds.ts'
 /** Runnables reconciled at a time. */
 const concurrency = 8
 
+/** Interval between two reads of a selected object whose kind the controller does not watch. */
+const pollInterval = '60s'
+
 type Context = ReconcileContext<Runnable>
+
+function unwatchedMessage(kind: string, apiVersion: string): string {
+  return `the selected ${kind} in ${apiVersion} is read every ${pollInterval} because the controller may not watch the kind; a ClusterRole labelled rbac.fairlead.dev/aggregate-to-supply: "true" grants it (\`fairlead supply rbac\` prints it)`
+}
 
 /** Creates and reports the runs of all Runnables. */
 export class RunnableController {
@@ -47,6 +54,7 @@ export class RunnableController {
       .reconcile((context) => this.#kinds.during(context.object, () => this.#reconcile(context)))
     this.#kinds = new StampedKinds({
       loop: this.controller.loop,
+      informers: manager.informers,
       owner: runnableKind as Kind,
       label: ownerLabel('Runnable'),
       ownerExists: (key) => this.controller.informer.lastKnown.has(key),
@@ -59,7 +67,8 @@ export class RunnableController {
     const realized = await this.#realizeKnown(context)
     await this.#report(context, realized)
     if (realized.retry !== undefined) throw realized.retry
-    return realized.denied === true ? after(deniedInterval(context.object)) : undefined
+    if (realized.denied === true) return after(deniedInterval(context.object))
+    return realized.polled === true ? after(pollInterval) : undefined
   }
 
   /** Nothing is concluded from a kind that cannot be read; the next change of that requeues the Runnable. */
@@ -81,15 +90,25 @@ export class RunnableController {
     const account = accountFor(runnable.metadata.namespace ?? '', runnable.spec)
     const problem = await accountProblem(account, read)
     if (problem !== undefined) return { template: verdict('False', 'ServiceAccountError', problem) }
-    const selected = (): Promise<KubeObject | undefined> => this.#selected(context, account)
+    let polled = false
+    const selected = (): Promise<KubeObject | undefined> =>
+      this.#selected(context, account, () => {
+        polled = true
+      })
     const cluster = new LiveCluster(context, account, this.#cluster)
-    return realizeRunnable({ runnable, template, selected }, cluster)
+    const realized = await realizeRunnable({ runnable, template, selected }, cluster)
+    return { ...realized, polled }
   }
 
   /**
-   * Returns the object that `selector` selects, read with the rights of the account. Its changes requeue the Runnable.
+   * Returns the object that `selector` selects, read with the rights of the account. Its changes requeue the Runnable;
+   * `onUnwatched` is called when they cannot because the controller does not watch the kind.
    */
-  async #selected({ object: runnable, client, read }: Context, account: Account): Promise<KubeObject | undefined> {
+  async #selected(
+    { object: runnable, client, read }: Context,
+    account: Account,
+    onUnwatched: () => void,
+  ): Promise<KubeObject | undefined> {
     const { selector } = runnable.spec
     if (selector === undefined) return undefined
     const { apiVersion = '', kind = '' } = selector.resource
@@ -102,6 +121,11 @@ export class RunnableController {
     const { namespaced } = await client.discovery.resource(like)
     const filter = { labelSelector, ...(namespaced && { namespace: runnable.metadata.namespace }) }
     if (state === 'Synced') await read.list(like, filter)
+    else {
+      onUnwatched()
+      if (state === 'Forbidden')
+        this.#recorder.about(runnable).warning('SelectorNotWatched', unwatchedMessage(kind, apiVersion))
+    }
     const items = await this.#listAs(account, client, read, like, filter)
     const [only] = items
     if (only === undefined || items.length !== 1) {
@@ -140,6 +164,11 @@ export class RunnableController {
       const message = `Runnable [${runnable.metadata.name}] found a new output in [${provider}]`
       this.#recorder.about(runnable).normal('ResourceOutputChanged', message)
     }
+    const { conditions: earlier = [] } = runnable.status ?? {}
+    const isNew = !earlier.some(({ reason, message }) => reason === template.reason && message === template.message)
+    // What is thrown becomes an event by itself.
+    if (template.status === 'False' && isNew && realized.retry === undefined)
+      this.#recorder.about(runnable).warning(template.reason, template.message)
     await status.apply({ conditions, outputs: hasOutputs ? outputs : before })
     this.#metrics.setReady('Runnable', formatKey(keyOf(runnable)), findCondition(conditions, 'Ready')?.status)
   }

@@ -35,6 +35,8 @@ export interface RealizedRunnable {
   readonly provider?: string
   /** The error to retry with backoff. */
   readonly retry?: unknown
+  /** True when changes of the selected object requeue nothing. */
+  readonly polled?: boolean
   /** True when RBAC refused: to be retried late, in case the grant is missed. */
   readonly denied?: boolean
 }

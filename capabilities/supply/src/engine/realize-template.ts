@@ -1,6 +1,6 @@
 // One resource whose inputs have values: stamps its object, reads its outputs, evaluates its health. Start with
 // realizeTemplate.
-import { isTerminating, longLabelValue } from '@fairlead/kube'
+import { isTerminating, longLabelValue, parseApiVersion } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import type { Template } from '../api.ts'
 import { ApplyError } from './apply-error.ts'
@@ -71,6 +71,7 @@ async function stampedObject(
 
 async function realizeMutable(step: TemplateStep, desired: KubeObject): Promise<RealizedResource> {
   const { resource, template, inputs, cluster } = step
+  claim(step, desired)
   const object = await cluster.apply(desired)
   const objectResource = await cluster.groupResourceOf(object)
   const incomplete = incompletenessOf(step, object)
@@ -82,6 +83,16 @@ async function realizeMutable(step: TemplateStep, desired: KubeObject): Promise<
   if (outputs !== undefined) return { ...base, outputs, submitted: verdict('True', 'ResourceSubmissionComplete') }
   const path = read !== undefined && 'missing' in read ? read.missing.path : ''
   return { ...base, submitted: missingValue(path, health.healthy, objectResource, object) }
+}
+
+/** Throws StampError when another resource of the blueprint stamped the object in this pass: their values would flip. */
+function claim({ resource, stampedBy }: TemplateStep, { apiVersion, kind, metadata }: KubeObject): void {
+  if (!metadata.name) return
+  const id = `${parseApiVersion(apiVersion).group}/${kind}/${metadata.name}`
+  const other = stampedBy.get(id) ?? resource.name
+  stampedBy.set(id, other)
+  if (other !== resource.name)
+    throw new StampError(`resource [${other}] stamps ${kind} [${metadata.name}], too; name one of them differently`)
 }
 
 async function realizeRun(

@@ -23,10 +23,11 @@ export async function realize(chain: Chain, cluster: Cluster): Promise<RealizedR
   const cyclic = cyclicResources(resources)
   const byName = new Map(resources.toReversed().map((resource) => [resource.name, resource]))
   const running = new Map<string, Promise<RealizedResource>>()
+  const stampedBy = new Map<string, string>()
   const realized = (resource: BlueprintResource): Promise<RealizedResource> => {
     let run = running.get(resource.name)
     // Asynchronous, so that long chains need no deep stack.
-    run ??= Promise.resolve().then(() => realizeOne({ chain, resource, cluster }, provided))
+    run ??= Promise.resolve().then(() => realizeOne({ chain, resource, cluster, stampedBy }, provided))
     running.set(resource.name, run)
     return run
   }
@@ -44,9 +45,10 @@ export async function realize(chain: Chain, cluster: Cluster): Promise<RealizedR
 }
 
 async function realizeOne(
-  { chain, resource, cluster }: Step,
+  step: Step,
   provided: (input: Input, of: BlueprintResource) => Promise<ResolvedInput | Verdict>,
 ): Promise<RealizedResource> {
+  const { chain, resource, cluster } = step
   const chainName = chain.blueprint.metadata.name ?? ''
   const choice = chooseTemplate(resource, chain.owner, chainName)
   const unstamped = (submitted: Verdict, template?: Template): Promise<RealizedResource> =>
@@ -63,7 +65,7 @@ async function realizeOne(
   const pending = inputs.find((input): input is Verdict => 'status' in input)
   if (pending !== undefined) return unstamped(pending, template)
   const resolved = inputs as ResolvedInput[]
-  if (template !== undefined) return realizeTemplate({ chain, resource, cluster, template, inputs: resolved })
+  if (template !== undefined) return realizeTemplate({ ...step, template, inputs: resolved })
   const passedThrough =
     choice.kind === 'pass-through' ? resolved.find((input) => input.name === choice.input) : undefined
   if (passedThrough !== undefined)

@@ -15,6 +15,8 @@ export interface Step {
   readonly chain: Chain
   readonly resource: BlueprintResource
   readonly cluster: Cluster
+  /** Names of the resources that stamped objects in this pass, by the identity of the object. */
+  readonly stampedBy: Map<string, string>
 }
 
 /** A resource whose template is chosen and whose inputs have values. */

@@ -276,7 +276,7 @@ function unknownKind({ kind, state, cause }: KindUnavailable): ApplyError {
     case 'Forbidden':
       return new ApplyError(
         'FailedToListCreatedObjects',
-        `the controller cannot list and watch ${name}: ${messageOf(cause)}; a ClusterRole labelled rbac.fairlead.dev/aggregate-to-supply: "true" grants it`,
+        `the controller cannot list and watch ${name}: ${messageOf(cause)}; a ClusterRole labelled rbac.fairlead.dev/aggregate-to-supply: "true" grants it (\`fairlead supply rbac\` prints it)`,
         { retry: 'woken' },
       )
     case 'Syncing':

@@ -3,8 +3,8 @@
 // its owner.
 import { groupKindName } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
-import { ownerKeys } from '@fairlead/controller'
-import type { Informer, ObjectCache, WorkLoop } from '@fairlead/controller'
+import { GrantWatch, ownerKeys } from '@fairlead/controller'
+import type { Informer, InformerPool, ObjectCache, WorkLoop } from '@fairlead/controller'
 import { controllerOf, formatKey, keyOf } from '@fairlead/kube'
 import type { Clock, KubeObject } from '@fairlead/kube'
 
@@ -31,12 +31,15 @@ export class StampedKinds {
   readonly #label: string
   readonly #ownerExists: (key: string) => boolean
   readonly #watched = new Map<string, WatchedKind>()
+  /** Watches RBAC while a kind is forbidden, to list it as soon as that is granted. */
+  readonly #grants: GrantWatch
   /** The kinds that passes in progress have used so far, by key of the owner. */
   readonly #used = new Map<string, Set<WatchedKind>>()
 
   /** `label` is the key of a label that every stamped object has; `ownerExists` looks an owner up in the cache. */
   constructor(options: {
     readonly loop: WorkLoop<string>
+    readonly informers: InformerPool
     readonly owner: Kind
     readonly label: string
     readonly ownerExists: (key: string) => boolean
@@ -45,6 +48,8 @@ export class StampedKinds {
     this.#owner = options.owner
     this.#label = options.label
     this.#ownerExists = options.ownerExists
+    this.#grants = new GrantWatch(options.informers, options.loop.client.clock, () => this.#listForbidden())
+    options.loop.onStopped(() => this.#grants[Symbol.dispose]())
   }
 
   /** Runs one pass of an owner. When it succeeds, kinds that the owner no longer uses are released. */
@@ -82,6 +87,7 @@ export class StampedKinds {
     if (informer.state === 'Syncing') await watched.firstList
     signal.throwIfAborted()
     if (informer.state !== 'Synced') waiting.add(owner)
+    if (informer.state === 'Forbidden') this.#grants.watch()
     return informer
   }
 
@@ -106,6 +112,7 @@ export class StampedKinds {
     const subscription = informer.subscribe(
       {
         state: () => {
+          if (![...this.#watched.values()].some((one) => one.informer.state === 'Forbidden')) this.#grants.release()
           for (const owner of waiting) this.#loop.add(owner)
           waiting.clear()
         },
@@ -123,6 +130,10 @@ export class StampedKinds {
     const watched: WatchedKind = { informer, users: new Set(), waiting, firstList, [Symbol.dispose]: dispose }
     this.#watched.set(id, watched)
     return watched
+  }
+
+  #listForbidden(): void {
+    for (const { informer } of this.#watched.values()) if (informer.state === 'Forbidden') informer.wake()
   }
 
   #release(watched: WatchedKind, owner: string): void {

@@ -225,7 +225,8 @@ export class Manager implements AsyncDisposable {
   as({ serviceAccount }: ActAs): Client {
     const { client } = this
     const subject = serviceAccountSubject(serviceAccount)
-    if (client.transport.withLogin === undefined) return client.as(subject)
+    // The API server adds the groups of the account: no right to impersonate groups is needed.
+    if (client.transport.withLogin === undefined) return client.as({ user: subject.user })
     let acting = this.#acting.get(subject.user)
     if (acting === undefined) {
       acting = client.withTransport(

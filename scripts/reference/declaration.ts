@@ -105,8 +105,8 @@ function commentOfOwn(node: Node): string {
 /** The comment of a declaration as in the source; '' when there is none. */
 export function commentOf(node: Node): string {
   // That of a constant precedes the statement around it.
-  for (let owner = node, up = 0; up < 3; owner = owner.parent, up++) {
-    const last = owner?.jsDoc?.at(-1)
+  for (let owner: Node | undefined = node, up = 0; owner !== undefined && up < 3; owner = owner.parent, up++) {
+    const last = owner.jsDoc?.at(-1)
     // The opening comment of the file counts as part of its first comment.
     if (last !== undefined)
       return owner

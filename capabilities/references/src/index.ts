@@ -26,3 +26,10 @@ export type { Deletion, DeletionDecision, DependentState } from './engine/deleti
 export { cyclesOf } from './engine/cycles.ts'
 export { checkValuePath } from './engine/value-path.ts'
 export type { CheckedPath } from './engine/value-path.ts'
+
+// the capability, and the types of its API
+export { references } from './capability.ts'
+export { ReferenceRules } from './controllers/reference-rule-controller.ts'
+export { crds } from './generated/crds.ts'
+export { apiGroup, apiVersion } from './api.ts'
+export type { ReferenceGrant, ReferenceRule, ReferenceRuleSpec, TargetProblem } from './api.ts'

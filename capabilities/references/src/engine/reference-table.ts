@@ -27,6 +27,8 @@ export interface ReferenceRow extends ReferentKind {
   readonly fieldPath: string
   /** The field that holds the reference, or the list of references. */
   readonly refPath: string
+  /** Place of the reference in messages; its path when left out. */
+  readonly refName?: string
   /** Set for a list of values, each from a reference of its own. */
   readonly list: boolean
   /** Set when one of the two fields must be set. */

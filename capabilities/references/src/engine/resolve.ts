@@ -28,6 +28,7 @@ export const problemReasons = [
   'ValueMissing',
 ] as const
 
+/** One of {@link problemReasons}. */
 export type ProblemReason = (typeof problemReasons)[number]
 
 /** One reference that is not resolved. */
@@ -104,7 +105,8 @@ class Resolver {
   }
 
   take(occurrence: Occurrence): Taken {
-    const { row, path, refPath, plain, reference } = occurrence
+    const { row, path, plain, reference } = occurrence
+    const refPath = row.refName ?? occurrence.refPath
     if (reference === undefined) {
       if (plain !== undefined || !row.required) return { take: 'nothing' }
       return refused(path, 'NeitherSet', `one of ${path} and ${refPath} must be set`)

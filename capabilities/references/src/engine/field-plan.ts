@@ -1,0 +1,125 @@
+// The decision of a ReferenceRule on one target: which value its field gets (specs/references.md §1).
+import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import { decodeFieldSet, hasPath, jsonEqual } from '@fairlead/kube'
+import type { ReferenceRule } from '../api.ts'
+import type { ObjectId } from './object-id.ts'
+import { valueAt, withValue } from './occurrences.ts'
+import { referencesCondition } from './conditions.ts'
+import type { ReferenceRow, ReferentKind } from './reference-table.ts'
+import type { Referents } from './referents.ts'
+import { resolveReferences } from './resolve.ts'
+
+/** A ReferenceRule with its kinds resolved. */
+export interface FieldRule {
+  readonly row: ReferenceRow
+  /** Key of the annotation that holds the reference; undefined when a field does. */
+  readonly annotation: string | undefined
+  /** Field manager of the values that the rule sets. */
+  readonly manager: string
+}
+
+/** State of a target: `waiting` ends with its source, `failing` when someone acts. */
+export interface TargetState {
+  readonly state: 'resolved' | 'waiting' | 'failing'
+  readonly reason: string
+  readonly message: string
+}
+
+/** Decision on one target. */
+export type FieldPlan =
+  /** Apply the value as the only field of the rule. */
+  | { readonly do: 'set'; readonly value: JsonValue; readonly state: TargetState }
+  /** Take the value back: the target refers to nothing any more. */
+  | { readonly do: 'withdraw' }
+  /** Write nothing. A target without a state has no reference. */
+  | { readonly do: 'keep'; readonly state?: TargetState }
+
+/** Longest name of a rule that a field manager (128 characters) can carry whole. */
+const longestName = 100
+
+/** Returns the field manager of a rule's values. */
+export function fieldManager(rule: string, shortened: (name: string) => string): string {
+  return `fairlead-references-${rule.length <= longestName ? rule : shortened(rule)}`
+}
+
+/** Returns the row of a rule whose source is this kind. */
+export function rowOf({ spec }: Pick<ReferenceRule, 'spec'>, source: ReferentKind): ReferenceRow {
+  const { fieldPath, reference } = spec.target
+  return {
+    ...source,
+    fieldPath,
+    // A reference in an annotation is put beside its field before it is resolved.
+    refPath: reference.path ?? `${fieldPath}Ref`,
+    ...(reference.annotation === undefined ? {} : { refName: `annotation ${reference.annotation}` }),
+    list: false,
+    required: false,
+    waitFor: spec.waitFor ?? 'Value',
+    bothSet: 'prefer_external',
+    ...(spec.format === undefined ? {} : { format: spec.format }),
+  }
+}
+
+/** Returns the reference that an annotation holds: `name`, or `namespace/name`. */
+function annotated(value: string): JsonObject {
+  const slash = value.indexOf('/')
+  return slash < 0 ? { name: value } : { namespace: value.slice(0, slash), name: value.slice(slash + 1) }
+}
+
+/** Reports whether the rule set the field of a target: then its value is not the user's. */
+export function isOwnValue(target: KubeObject, { row, manager }: FieldRule): boolean {
+  const path = row.fieldPath.split('.').map((name) => `f:${name}`)
+  return (target.metadata.managedFields ?? []).some(
+    (entry) =>
+      entry.manager === manager &&
+      entry.operation === 'Apply' &&
+      (entry.subresource ?? '') === '' &&
+      entry.fieldsV1 !== undefined &&
+      hasPath(decodeFieldSet(entry.fieldsV1), path),
+  )
+}
+
+/** Returns the target as resolution reads it: with its reference in place, and without the value that the rule set. */
+export function rootOf(target: KubeObject, rule: FieldRule): JsonObject {
+  const { row, annotation } = rule
+  let root = target as unknown as JsonObject
+  if (annotation !== undefined) {
+    const value = target.metadata.annotations?.[annotation]
+    root = withValue(root, row.refPath, value === undefined ? undefined : annotated(value))
+  }
+  return isOwnValue(target, rule) ? withValue(root, row.fieldPath, undefined) : root
+}
+
+const resolved: TargetState = { state: 'resolved', reason: 'Resolved', message: '' }
+
+/** Decides on the field of a target. Throws nothing. */
+export function planField(id: ObjectId, target: KubeObject, rule: FieldRule, referents: Referents): FieldPlan {
+  const root = rootOf(target, rule)
+  const isOurs = isOwnValue(target, rule)
+  const { fieldPath, refPath } = rule.row
+  if ((valueAt(root, refPath) ?? null) === null) return isOurs ? { do: 'withdraw' } : { do: 'keep' }
+  const resolution = resolveReferences(
+    { id, spec: withParents(root, fieldPath), stored: [], exists: false },
+    [rule.row],
+    referents,
+  )
+  const [ignored] = resolution.advisories.filter(({ reason }) => reason === 'ReferenceIgnored')
+  if (ignored !== undefined)
+    return {
+      do: 'keep',
+      state: { state: 'failing', reason: ignored.reason, message: `${ignored.message} by another client` },
+    }
+  if (resolution.spec === undefined) {
+    const { status, reason = '', message = '' } = referencesCondition('', resolution) ?? {}
+    return { do: 'keep', state: { state: status === 'False' ? 'failing' : 'waiting', reason, message } }
+  }
+  const value = valueAt(resolution.spec, fieldPath) as JsonValue
+  const now = valueAt(target as unknown as JsonObject, fieldPath)
+  if (isOurs && now !== undefined && jsonEqual(now, value)) return { do: 'keep', state: resolved }
+  return { do: 'set', value, state: resolved }
+}
+
+/** Returns the object with every map on the way to a field, so that the field can be reached. */
+function withParents(root: JsonObject, path: string): JsonObject {
+  const parent = path.split('.').slice(0, -1).join('.')
+  return valueAt(root, parent) === undefined ? withValue(root, parent, {}) : root
+}

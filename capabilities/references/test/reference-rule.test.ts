@@ -1,0 +1,252 @@
+// ReferenceRules on the embedded server with RBAC: values follow their source, foreign values and other namespaces are
+// left alone, and nothing happens with rights that the namespace does not have.
+import type { KubeObject } from '@fairlead/kube'
+import { describe, expect, test } from 'vitest'
+import { eventually } from '../../../test/support/until.ts'
+import { Stage, app, appObject, database, databaseObject, role, ruleKind, ruleObject, tenant } from './stage.ts'
+
+describe('a rule with references in annotations', () => {
+  test('sets the field, follows the source, and keeps the last value when the source is deleted', async () => {
+    await using stage = await Stage.start([
+      ...tenant('a'),
+      ruleObject(),
+      databaseObject('a', 'db'),
+      appObject('a', 'web', { annotation: 'db' }),
+    ])
+    await eventually(async () =>
+      expect((await stage.rule()).problems).toMatchObject([{ namespace: 'a', name: 'web', reason: 'ValueMissing' }]),
+    )
+    await stage.setHost('a', 'db', 'one.example')
+    await eventually(async () => expect(await stage.host('a', 'web')).toBe('one.example'))
+    await stage.setHost('a', 'db', 'two.example')
+    await eventually(async () => expect(await stage.host('a', 'web')).toBe('two.example'))
+    await eventually(async () =>
+      expect(await stage.rule()).toMatchObject({ ready: { status: 'True' }, counts: [1, 0, 0] }),
+    )
+
+    await stage.client.delete(database, 'a/db')
+    await eventually(async () =>
+      expect(await stage.rule()).toMatchObject({
+        ready: { status: 'Unknown', reason: 'TargetsWaiting' },
+        counts: [0, 1, 0],
+      }),
+    )
+    expect(await stage.host('a', 'web')).toBe('two.example')
+  })
+
+  test('takes its value back when the reference is removed, and writes nothing else', async () => {
+    await using stage = await Stage.start([
+      ...tenant('a'),
+      ruleObject(),
+      databaseObject('a', 'db'),
+      appObject('a', 'web', { annotation: 'db' }),
+    ])
+    await stage.setHost('a', 'db', 'one.example')
+    await eventually(async () => expect(await stage.host('a', 'web')).toBe('one.example'))
+    await stage.client.patch(app, 'a/web', { merge: { metadata: { annotations: { 'test.dev/database': null } } } })
+    await eventually(async () => expect(await stage.host('a', 'web')).toBeUndefined())
+    const { spec } = await stage.client.get(app, 'a/web')
+    expect(spec).toEqual({ size: 1 })
+    await eventually(async () => expect((await stage.rule()).counts).toEqual([0, 0, 0]))
+  })
+
+  test('leaves a value that another client set', async () => {
+    await using stage = await Stage.start([
+      ...tenant('a'),
+      databaseObject('a', 'db'),
+      appObject('a', 'web', { annotation: 'db', host: 'mine.example' }),
+      ruleObject(),
+    ])
+    await stage.setHost('a', 'db', 'one.example')
+    await eventually(async () => expect((await stage.rule()).problems).toMatchObject([{ reason: 'ReferenceIgnored' }]))
+    expect(await stage.host('a', 'web')).toBe('mine.example')
+  })
+})
+
+describe('a rule with references in a field', () => {
+  test('takes every spelling, and fills a template', async () => {
+    await using stage = await Stage.start([
+      ...tenant('a'),
+      ruleObject({ path: 'spec.databaseRef' }, { format: 'db://{value}' }),
+      databaseObject('a', 'db'),
+      appObject('a', 'one', { ref: { name: 'db' } }),
+      appObject('a', 'two', { ref: { from: { name: 'db', namespace: 'a' } } }),
+      appObject('a', 'three', { ref: { external: 'far.example' } }),
+      appObject('a', 'four', { ref: { name: 'db', external: 'x' } }),
+    ])
+    await stage.setHost('a', 'db', 'near')
+    await eventually(async () =>
+      expect(await Promise.all(['one', 'two', 'three', 'four'].map((name) => stage.host('a', name)))).toEqual([
+        'db://near',
+        'db://near',
+        'db://far.example',
+        undefined,
+      ]),
+    )
+    await eventually(async () =>
+      expect((await stage.rule()).problems).toMatchObject([{ name: 'four', reason: 'InvalidReference' }]),
+    )
+  })
+
+  test('waits for Synced of the present generation where it says so', async () => {
+    await using stage = await Stage.start([
+      ...tenant('a'),
+      ruleObject({ path: 'spec.databaseRef' }, { waitFor: 'Synced' }),
+      databaseObject('a', 'db'),
+      appObject('a', 'web', { ref: { name: 'db' } }),
+    ])
+    await stage.setHost('a', 'db', 'one.example')
+    await eventually(async () => expect((await stage.rule()).problems).toMatchObject([{ reason: 'ReferentNotReady' }]))
+    expect(await stage.host('a', 'web')).toBeUndefined()
+    const ready = {
+      type: 'Ready',
+      status: 'True',
+      observedGeneration: 1,
+      reason: 'Up',
+      message: '',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    }
+    await stage.client.patch(
+      database,
+      'a/db',
+      { merge: { status: { conditions: [ready] } } },
+      { subresource: 'status' },
+    )
+    await eventually(async () => expect(await stage.host('a', 'web')).toBe('one.example'))
+  })
+})
+
+describe('borders', () => {
+  const grant: KubeObject = {
+    apiVersion: 'references.fairlead.dev/v1alpha1',
+    kind: 'ReferenceGrant',
+    metadata: { name: 'to-a', namespace: 'b' },
+    spec: { from: [{ group: 'test.dev', kind: 'App', namespace: 'a' }], to: [{ group: 'test.dev', kind: 'Database' }] },
+  }
+  const accountOfA = { kind: 'ServiceAccount', name: 'resolver', namespace: 'a' }
+  const readOfB = [
+    role({ name: 'readers', namespace: 'b' }, [{ apiGroups: ['test.dev'], resources: ['databases'], verbs: ['get'] }]),
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'RoleBinding',
+      metadata: { name: 'readers', namespace: 'b' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'readers' },
+      subjects: [accountOfA],
+    } as KubeObject,
+  ]
+
+  test('a value crosses namespaces with a grant and the right to read it, with neither alone', async () => {
+    await using stage = await Stage.start([
+      ...tenant('a'),
+      ...tenant('b'),
+      ruleObject(),
+      databaseObject('b', 'db'),
+      appObject('a', 'web', { annotation: 'b/db' }),
+    ])
+    await stage.setHost('b', 'db', 'secret.example')
+    await eventually(async () => expect((await stage.rule()).problems).toMatchObject([{ reason: 'Forbidden' }]))
+    for (const object of readOfB) await stage.client.apply(object)
+    await eventually(async () =>
+      expect((await stage.rule()).problems).toMatchObject([{ reason: 'CrossNamespaceDenied' }]),
+    )
+    expect(await stage.host('a', 'web')).toBeUndefined()
+    await stage.client.apply(grant)
+    await eventually(async () => expect(await stage.host('a', 'web')).toBe('secret.example'))
+    // Taken away again, later values stay where they are.
+    await stage.client.delete(grant, 'b/to-a')
+    await eventually(async () =>
+      expect((await stage.rule()).problems).toMatchObject([{ reason: 'CrossNamespaceDenied' }]),
+    )
+    await stage.setHost('b', 'db', 'later.example')
+    await eventually(async () => expect((await stage.rule()).counts).toEqual([0, 0, 1]))
+    expect(await stage.host('a', 'web')).toBe('secret.example')
+  })
+
+  test('a grant without the right to read lets nothing through', async () => {
+    await using stage = await Stage.start([
+      ...tenant('a'),
+      ...tenant('b'),
+      grant,
+      ruleObject(),
+      databaseObject('b', 'db'),
+      appObject('a', 'web', { annotation: 'b/db' }),
+    ])
+    await stage.setHost('b', 'db', 'secret.example')
+    await eventually(async () => expect((await stage.rule()).problems).toMatchObject([{ reason: 'Forbidden' }]))
+    expect(await stage.host('a', 'web')).toBeUndefined()
+  })
+
+  test('an account without rights in its own namespace reads and writes nothing, and recovers when they are granted', async () => {
+    const [namespace, account, rights, binding] = tenant('a') as [KubeObject, KubeObject, KubeObject, KubeObject]
+    await using stage = await Stage.start([
+      namespace,
+      account,
+      ruleObject(),
+      databaseObject('a', 'db'),
+      appObject('a', 'web', { annotation: 'db' }),
+    ])
+    await stage.setHost('a', 'db', 'one.example')
+    await eventually(async () => {
+      const { problems } = await stage.rule()
+      expect(problems).toMatchObject([
+        { reason: 'Forbidden', message: expect.stringContaining('may not get databases') },
+      ])
+    })
+    await stage.client.apply(rights)
+    await stage.client.apply(binding)
+    await eventually(async () => expect(await stage.host('a', 'web')).toBe('one.example'))
+  })
+
+  test('a Secret is refused as a source, whatever the rule says', async () => {
+    await using stage = await Stage.start([...tenant('a')])
+    const rule = ruleObject(
+      { annotation: 'x' },
+      { source: { apiVersion: 'v1', kind: 'Secret', valuePath: 'data.password' } },
+    )
+    await expect(stage.client.create(rule)).rejects.toThrow('a Secret is never the source of a value')
+  })
+})
+
+describe('the rule itself', () => {
+  test('says which kind is not served, and starts when it is', async () => {
+    const rule = ruleObject(
+      { annotation: 'test.dev/database' },
+      { source: { apiVersion: 'late.dev/v1', kind: 'Late', valuePath: 'spec.host' } },
+    )
+    await using stage = await Stage.start([...tenant('a'), rule])
+    await eventually(async () => {
+      const { ready } = await stage.rule()
+      expect(ready).toMatchObject({ status: 'False', reason: 'NotAccepted', message: expect.stringContaining('Late') })
+    })
+  })
+
+  test('refuses what its schema can refuse', async () => {
+    await using stage = await Stage.start([])
+    for (const [reference, spec, message] of [
+      [{}, {}, 'exactly one of path and annotation'],
+      [{ path: 'spec.a', annotation: 'b' }, {}, 'exactly one of path and annotation'],
+      [{ annotation: 'b' }, { format: 'no value' }, 'must contain {value}'],
+      [
+        { annotation: 'b' },
+        { target: { ...app, fieldPath: 'metadata.name', reference: { annotation: 'b' } } },
+        'must not be a field of metadata',
+      ],
+    ] as const)
+      await expect(stage.client.create(ruleObject(reference, spec))).rejects.toThrow(message)
+  })
+
+  test('leaves all values when it is deleted', async () => {
+    await using stage = await Stage.start([
+      ...tenant('a'),
+      ruleObject(),
+      databaseObject('a', 'db'),
+      appObject('a', 'web', { annotation: 'db' }),
+    ])
+    await stage.setHost('a', 'db', 'one.example')
+    await eventually(async () => expect(await stage.host('a', 'web')).toBe('one.example'))
+    await stage.client.delete(ruleKind, 'hosts')
+    await stage.setHost('a', 'db', 'two.example')
+    await eventually(async () => expect(await stage.client.find(ruleKind, 'hosts')).toBeUndefined())
+    expect(await stage.host('a', 'web')).toBe('one.example')
+  })
+})

@@ -32,4 +32,11 @@ export const capabilities: readonly CapabilityEntry[] = [
     load: async () => (await import('@fairlead/actions')).actions,
     commands: async () => (await import('@fairlead/actions/commands')).commands,
   },
+  {
+    name: 'references',
+    aliases: ['refs'],
+    summary: 'references: a field takes its value from another object, and follows it',
+    load: async () => (await import('@fairlead/references')).references,
+    commands: async () => (await import('@fairlead/references/commands')).commands,
+  },
 ]

@@ -28,6 +28,7 @@ export const references: Capability = {
   name: 'references',
   crds,
   rules,
+  commands: async () => (await import('./commands/index.ts')).commands,
   async setup(manager) {
     const referenceRules = new ReferenceRules(manager)
     return { stop: () => referenceRules.stop() }

@@ -2,7 +2,8 @@
 import type { Scenario } from '../scenario.ts'
 import { actionsScenario } from './actions.ts'
 import { mapScenario } from './map.ts'
+import { referencesScenario } from './references.ts'
 import { supplyScenario } from './supply.ts'
 
 /** A scenario per capability. */
-export const scenarios: readonly Scenario[] = [mapScenario, supplyScenario, actionsScenario]
+export const scenarios: readonly Scenario[] = [mapScenario, supplyScenario, actionsScenario, referencesScenario]

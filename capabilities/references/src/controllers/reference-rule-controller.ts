@@ -1,5 +1,5 @@
-// The controller of ReferenceRules: starts a run for each, restarts it when its spec changes, stops it when it is deleted
-// and reports the state of its targets.
+// The controller of ReferenceRules: starts a run for each, restarts it when its spec changes, stops it when it is
+// deleted, and reports the state of its targets.
 import { CustomResourceDefinition, isClientError, kind } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { after } from '@fairlead/controller'

@@ -16,6 +16,8 @@ export interface ReferentKind {
   readonly version: string
   readonly kind: string
   readonly valuePath: string
+  /** False for a cluster-scoped kind; a kind is namespaced when left out. */
+  readonly namespaced?: boolean
 }
 
 /**

@@ -47,6 +47,10 @@ function named(target: JsonObject, row: ReferenceRow, ownNamespace: string): Ref
     return invalid(`kind must be one of ${allowed}`)
   }
   if (kind.group === '' && kind.kind === 'Secret') return invalid('a Secret is never the source of a value')
+  if (kind.namespaced === false)
+    return isFilled(namespace)
+      ? invalid(`namespace must not be set: ${kind.kind} is cluster-scoped`)
+      : { form: 'object', kind, namespace: '', name }
   return { form: 'object', kind, namespace: isFilled(namespace) ? namespace : ownNamespace, name }
 }
 

@@ -176,7 +176,8 @@ class Resolver {
 
   #denied(referent: ObjectId): Pick<Problem, 'reason' | 'message'> | undefined {
     const { id } = this.#dependent
-    if (referent.namespace === id.namespace) return undefined
+    // A cluster-scoped object has no namespace that could hold a grant: the right to read it decides.
+    if (referent.namespace === id.namespace || referent.namespace === '') return undefined
     const permission = this.#referents.permission(id, referent)
     if (permission === 'unknown')
       return {

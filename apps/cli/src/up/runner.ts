@@ -1,8 +1,10 @@
 // `--run-jobs`: runs the Jobs of this server on this machine, each with the rights of its service account.
+import { join } from 'node:path'
 import type { ApiServer, Listening, PodLogs } from '@fairlead/apiserver'
 import { Manager } from '@fairlead/controller'
 import type { Logger } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
+import type { DataFolder } from './data-folder.ts'
 import type { UpOptions } from './options.ts'
 
 /** Lifetime of a pod's API token. Seconds. */
@@ -15,13 +17,20 @@ export interface Runner {
   start(server: ApiServer, listening: Listening, logger: Logger): Promise<AsyncDisposable>
 }
 
-/** Returns the runner that the flag names; undefined for `off`. */
-export async function makeRunner({ runJobs }: UpOptions): Promise<Runner | undefined> {
+/**
+ * Returns the runner that the flag names; undefined for `off`. It keeps the logs of pods as long as the server keeps
+ * the pods.
+ */
+export async function makeRunner(
+  { runJobs, inMemory }: UpOptions,
+  { path }: Pick<DataFolder, 'path'>,
+): Promise<Runner | undefined> {
   if (runJobs === 'off') return undefined
   const { JobRunner } = await import('@fairlead/actions')
   let kubeconfigFor: ((namespace: string, account: string) => Promise<string>) | undefined
   const runner = new JobRunner({
     mode: runJobs,
+    ...(inMemory ? {} : { logFolder: join(path, 'pod-logs') }),
     kubeconfigFor: (namespace, account) => kubeconfigFor!(namespace, account),
   })
   return {

@@ -90,7 +90,7 @@ async function start(
     }),
     Promise.all(options.capabilities.map((entry) => entry.load())),
   ])
-  const runner = await makeRunner(options)
+  const runner = await makeRunner(options, data)
   const metrics = await Metrics.create()
   const server = resources.use(await startServer(options, data, loaded, logger, metrics, runner?.logs))
   const admin = server.client({ manager: 'fairlead-up' })

@@ -8,6 +8,7 @@ import { Job } from '../engine/runs/job.ts'
 import { launch } from './launch.ts'
 import type { RunMode } from './launch.ts'
 import type { PodLogs } from './pod-logs.ts'
+import type { Slots } from './slots.ts'
 
 /** Options of a job runner. */
 export interface JobRunnerOptions {
@@ -16,12 +17,14 @@ export interface JobRunnerOptions {
    * Returns a kubeconfig with the rights of a service account; rejects when there is none. Pods get none when left out.
    */
   readonly kubeconfigFor?: (namespace: string, serviceAccount: string) => Promise<string>
+  /** Folder for the logs of ended pods; kept in memory, as long as there is room, when left out. */
+  readonly logFolder?: string
+  /** Maximum number of pods that run at once; 16 when left out. */
+  readonly maxRunning?: number
 }
 
 /** Bytes that one pod may print. */
 const maxOutput = 4 * 1024 * 1024
-/** Seconds that a Job without a deadline of its own may take. */
-const defaultDeadline = 3600
 /** Milliseconds before the second attempt; doubled for each further one, as the Job controller of Kubernetes does. */
 const firstBackoff = 10_000
 const longestBackoff = 360_000
@@ -36,6 +39,7 @@ interface JobRunParts {
   readonly stop: AbortController
   readonly options: JobRunnerOptions
   readonly podLogs: PodLogs
+  readonly slots: Slots
   /** Aborts the command of a running pod, by the uid of the pod. */
   readonly commands: Map<string, AbortController>
 }
@@ -57,22 +61,19 @@ export class JobRun {
   }
 
   async run(): Promise<void> {
-    const { clock, stop, job } = this.#parts
+    const { clock, stop, job, slots } = this.#parts
     const started = formatTime(Date.parse(String(asData(job.status)['startTime'] ?? '')) || clock.now())
     await this.#adoptPods()
     // A Job that an earlier runner left may still count a ready pod.
     await this.#report({ startTime: started, active: 0, ready: 0 })
-    const deadline = numberOf(this.#spec['activeDeadlineSeconds'], defaultDeadline) * 1000
-    using _timer = clock.timer(Math.max(0, Date.parse(started) + deadline - clock.now()), () => {
-      this.#isPastDeadline = true
-      stop.abort()
-    })
+    using _timer = this.#deadline(Date.parse(started))
     const completions = numberOf(this.#spec['completions'], 1)
     const limit = numberOf(this.#spec['backoffLimit'], 6)
     while (this.#succeeded < completions && this.#failed <= limit && !stop.signal.aborted) {
       if (this.#failed > 0 && this.#attempt > 0)
         await clock.sleep(Math.min(firstBackoff * 2 ** (this.#failed - 1), longestBackoff), stop.signal).catch(() => {})
-      if (!stop.signal.aborted) await this.#runPod()
+      using slot = await slots.acquire(stop.signal)
+      if (slot !== undefined) await this.#runPod()
     }
     if (this.#succeeded >= completions)
       return this.#finish('Complete', 'CompletionsReached', 'Reached expected number of succeeded pods')
@@ -80,6 +81,17 @@ export class JobRun {
       return this.#finish('Failed', 'DeadlineExceeded', 'Job was active longer than specified deadline')
     if (this.#failed > limit)
       return this.#finish('Failed', 'BackoffLimitExceeded', 'Job has reached the specified backoff limit')
+  }
+
+  /** Ends the run when its deadline passes; a Job without a deadline has no limit. */
+  #deadline(started: number): Disposable | undefined {
+    const { clock, stop } = this.#parts
+    const seconds = this.#spec['activeDeadlineSeconds']
+    if (typeof seconds !== 'number') return undefined
+    return clock.timer(Math.max(0, started + seconds * 1000 - clock.now()), () => {
+      this.#isPastDeadline = true
+      stop.abort()
+    })
   }
 
   /** Adopts the pods of an earlier runner: finished ones are counted, running ones have failed with it. */
@@ -166,6 +178,11 @@ export class JobRun {
     print: (chunk: Buffer) => void,
     signal: AbortSignal,
   ): Promise<number> {
+    const unsupported = unsupportedField(asData(pod.spec), container)
+    if (unsupported !== undefined) {
+      print(Buffer.from(`${unsupported} needs a kubelet, and this runner is none: the command was not started.\n`))
+      return 127
+    }
     const account = String(asData(pod.spec)['serviceAccountName'] ?? 'default')
     let kubeconfig: string | undefined
     try {
@@ -253,6 +270,21 @@ function containerOf(pod: KubeObject): JsonObject {
   const { containers } = asData(pod.spec)
   const [first] = isJsonArray(containers) ? containers : []
   return asData(first)
+}
+
+/** Returns the first field of a pod that would be ignored although its command may depend on it. */
+function unsupportedField(spec: JsonObject, container: JsonObject): string | undefined {
+  const listAt = (object: JsonObject, key: string): readonly JsonObject[] => {
+    const value = object[key]
+    return isJsonArray(value) ? value.filter(isJsonObject) : []
+  }
+  if (listAt(spec, 'initContainers').length > 0) return 'spec.initContainers'
+  if (listAt(spec, 'containers').length > 1) return 'A second container'
+  if (listAt(container, 'envFrom').length > 0) return 'envFrom'
+  const reference = listAt(container, 'env').find((variable) => isJsonObject(variable['valueFrom'] ?? null))
+  if (reference !== undefined) return `valueFrom of the variable ${String(reference['name'])}`
+  const mount = listAt(container, 'volumeMounts').find(({ name }) => !String(name).startsWith('kube-api-access-'))
+  return mount && `The volume mount ${String(mount['name'])}`
 }
 
 function numberOf(value: JsonValue | undefined, otherwise: number): number {

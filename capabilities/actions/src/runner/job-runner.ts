@@ -2,16 +2,20 @@
 import { Pod } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import type { Controller, Known, Logger, Manager } from '@fairlead/controller'
-import { isNotFound, isTerminating } from '@fairlead/kube'
+import { DisposableStack, isConflict, isNotFound, isTerminating } from '@fairlead/kube'
 import type { Clock } from '@fairlead/kube'
 import { asData } from '../engine/data/map-data.ts'
 import { Job, jobState } from '../engine/runs/job.ts'
 import { JobRun, nodeName } from './job-run.ts'
 import type { JobRunnerOptions } from './job-run.ts'
 import { PodLogs } from './pod-logs.ts'
+import { Slots } from './slots.ts'
 
 /** Milliseconds before a Job whose status could not be written is taken over again. */
 const retryDelay = 5000
+
+/** Pods that run at once by default: each is a process of this machine. */
+const defaultRunning = 16
 
 interface RunningJob {
   readonly stop: AbortController
@@ -22,20 +26,27 @@ interface RunningJob {
 export class JobRunner implements AsyncDisposable {
   readonly logs: PodLogs['read']
   readonly #options: JobRunnerOptions
-  readonly #podLogs = new PodLogs()
+  readonly #podLogs: PodLogs
+  readonly #slots: Slots
   /** By the uid of the Job. */
   readonly #running = new Map<string, RunningJob>()
   /** Aborts the command of a running pod, by the uid of the pod. */
   readonly #commands = new Map<string, AbortController>()
 
+  /** What follows the pods of the server. */
+  readonly #pods = new DisposableStack()
+
   /** Creates a runner; it runs nothing before `setUp`. */
   constructor(options: JobRunnerOptions) {
     this.#options = options
+    this.#podLogs = new PodLogs(options.logFolder)
+    this.#slots = new Slots(options.maxRunning ?? defaultRunning)
     this.logs = this.#podLogs.read
   }
 
   /** Starts the controllers of Jobs and of their Pods. */
   setUp(manager: Manager): Controller<Job> {
+    this.#followPods(manager)
     manager
       .controller('pod-runner')
       .for(Pod)
@@ -63,9 +74,28 @@ export class JobRunner implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#pods.dispose()
     const running = [...this.#running.values()]
     for (const { stop } of running) stop.abort()
     await Promise.all(running.map(({ done }) => done))
+  }
+
+  /** Deletes the logs of deleted pods, and those of pods that were deleted while no runner worked. */
+  #followPods(manager: Manager): void {
+    const use = manager.use(Pod)
+    const { informer } = use
+    const subscription = informer.subscribe({
+      changed: ({ type, object }) => {
+        if (type === 'removed') this.#podLogs.delete(object.metadata.uid ?? '')
+      },
+      state: () => {
+        const pods = informer.read()
+        if (!pods.known) return
+        this.#podLogs.keepOnly(new Set(Array.from(pods.objects.values(), ({ metadata }) => metadata.uid!)))
+      },
+    })
+    this.#pods.use(subscription)
+    this.#pods.use(use)
   }
 
   /** Finishes the deletion of a pod as its kubelet would: ends its command, then deletes it without grace period. */
@@ -79,10 +109,11 @@ export class JobRunner implements AsyncDisposable {
       await client.delete(
         Pod,
         { namespace: metadata.namespace!, name: metadata.name! },
-        { gracePeriod: 0, preconditions: { uid: metadata.uid! } },
+        { gracePeriod: 0, preconditions: { uid: metadata.uid!, resourceVersion: metadata.resourceVersion! } },
       )
     } catch (error) {
-      if (!isNotFound(error)) throw error
+      // A change of the pod triggers the next reconcile.
+      if (!isNotFound(error) && !isConflict(error)) throw error
     }
   }
 
@@ -103,6 +134,7 @@ export class JobRunner implements AsyncDisposable {
       stop,
       options: this.#options,
       podLogs: this.#podLogs,
+      slots: this.#slots,
       commands: this.#commands,
     })
     const done = run

@@ -36,10 +36,16 @@ function hasEmbeddedMapping({ data }: ConfigMap): boolean {
   return data?.[kamDefsKey] !== undefined
 }
 
+/** Problems of one map that are reported; "fairlead actions lint" lists all. */
+const maxEvents = 20
+
 /** Emits one event per problem, once for each set of problems. */
 function reportProblems({ object, events, key }: ReconcileContext<ConfigMap>, reported: Map<string, string>): void {
   const id = `${key.namespace}/${key.name}`
+  // Other maps may define what this one refers to: no event for that.
   const problems = mapProblems(object)
+    .filter(({ code }) => code !== 'UnknownReference')
+    .slice(0, maxEvents)
   const summary = problems.map(({ field, message }) => `${field}: ${message}`).join('\n')
   if (reported.get(id) === summary) return
   reported.set(id, summary)

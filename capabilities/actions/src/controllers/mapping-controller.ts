@@ -1,18 +1,23 @@
 // The controller of KindActionMappings: reports in their status the rules in use, the problems of the others, and the
 // maps they name.
-import { ConfigMap } from '@fairlead/client'
+import { ConfigMap, chunkSize, yieldIfLong } from '@fairlead/client'
 import type { Controller, InformerUse, Manager, ReconcileContext } from '@fairlead/controller'
 import { condition } from '@fairlead/kube'
 import type { Condition } from '@fairlead/kube'
 import { kindActionMapping } from '../api.ts'
 import type { KindActionMappingObject } from '../api.ts'
 import type { Problem } from '../engine/data/problem.ts'
-import { parseMapping, rulesField } from '../engine/mapping/mapping.ts'
+import { parsedMapping } from '../engine/catalog.ts'
+import { rulesField } from '../engine/mapping/mapping.ts'
 import type { Mapping, MapType } from '../engine/mapping/mapping.ts'
-import { mapsOfRules } from '../engine/mapping/rule-maps.ts'
+import { MapFinder } from '../engine/mapping/rule-maps.ts'
+import type { RuleMaps } from '../engine/mapping/rule-maps.ts'
 
 /** Maximum entries of each list in a status. */
 const maxListed = 100
+
+/** Problems of one mapping that are reported as events: the status lists them as well. */
+const maxEvents = 20
 
 /**
  * Starts the controller. Dispose the result to release its informer of ConfigMaps; the manager stops the controller.
@@ -28,7 +33,7 @@ export function startMappingController(manager: Manager): Disposable {
     changed: ({ type, object: { metadata } }) => {
       if (type === 'changed') return
       for (const mapping of controller.informer.lastKnown.values()) {
-        if (canName(parseMapping(mapping), metadata.namespace ?? '', metadata.name ?? ''))
+        if (finderOf(mapping).names(metadata.namespace ?? '', metadata.name ?? ''))
           controller.enqueue({ namespace: mapping.metadata.namespace ?? '', name: mapping.metadata.name ?? '' })
       }
     },
@@ -48,25 +53,23 @@ async function reconcile(
   { object, status, events }: ReconcileContext<KindActionMappingObject>,
   { informer }: InformerUse<ConfigMap>,
 ): Promise<void> {
-  const mapping = parseMapping(object)
-  const rules = (Object.keys(rulesField) as MapType[]).flatMap((type) => mapping.rules[type])
-  const maps = informer.read()
+  const mapping = parsedMapping(object)
+  const rules = (Object.keys(rulesField) as MapType[]).reduce((sum, type) => sum + mapping.rules[type].length, 0)
+  const maps = await mapsOf(object, informer)
   const conditions = conditionsOf(mapping)
-  for (const problem of mapping.problems) {
+  for (const problem of mapping.problems.slice(0, maxEvents)) {
     if (!isReported(object, problem))
       events.warning(problem.code, `${problem.field}: ${problem.message}`, { action: 'Read' })
   }
   await status.apply({
     conditions,
-    rules: rules.length,
+    rules,
     ...(mapping.problems.length === 0
       ? {}
       : {
           problems: mapping.problems.slice(0, maxListed).map(({ field, code, message }) => ({ field, code, message })),
         }),
-    ...(maps.known
-      ? { maps: mapsOfRules(rules, object.metadata.namespace ?? '', maps.objects.keys(), maxListed) }
-      : {}),
+    ...(maps === undefined ? {} : { maps }),
   })
 }
 
@@ -93,10 +96,27 @@ function isReported({ status }: KindActionMappingObject, { field, message }: Pro
   return status?.problems?.some((reported) => reported.field === field && reported.message === message) ?? false
 }
 
-function canName(mapping: Mapping, namespace: string, name: string): boolean {
-  const rules = (Object.keys(rulesField) as MapType[]).flatMap((type) => mapping.rules[type])
-  return (
-    mapsOfRules(rules, mapping.namespace, [`${namespace}/${name}`], 1).found.length > 0 ||
-    rules.some(({ mapname }) => mapname.text === name)
-  )
+/** Returns the maps that a mapping names; undefined while ConfigMaps are unknown. */
+async function mapsOf(
+  mapping: KindActionMappingObject,
+  informer: InformerUse<ConfigMap>['informer'],
+): Promise<RuleMaps | undefined> {
+  const finder = finderOf(mapping)
+  const found: string[] = []
+  let count = 0
+  for (const { metadata } of informer.lastKnown.values()) {
+    if (++count % chunkSize === 0) await yieldIfLong()
+    const { namespace = '', name = '' } = metadata
+    if (finder.names(namespace, name)) found.push(`${namespace}/${name}`)
+  }
+  // Read at the end: the cache may have lost its connection meanwhile.
+  return informer.read().known ? finder.summary(found, maxListed) : undefined
+}
+
+const finders = new WeakMap<KindActionMappingObject, MapFinder>()
+
+function finderOf(mapping: KindActionMappingObject): MapFinder {
+  let finder = finders.get(mapping)
+  if (finder === undefined) finders.set(mapping, (finder = new MapFinder(parsedMapping(mapping))))
+  return finder
 }

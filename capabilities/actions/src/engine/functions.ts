@@ -29,11 +29,16 @@ export function functionsFor(resource: KubeObject, cluster: Cluster): CallFuncti
         return newestReplicaSet(await subjectOf(name, args, resource, cluster, deployments), cluster)
       case 'kubectlGet':
         return kubectlGet(args, namespace, cluster)
+      case 'encode':
+        return encodeURIComponent(args.join(','))
       default:
-        throw failed(name, 'unknown function; the functions are podlist, apppodlist, replicaset and kubectlGet')
+        throw failed(name, `unknown function; the functions are ${functionNames.join(', ')}`)
     }
   }
 }
+
+/** The names of the functions. */
+export const functionNames: readonly string[] = ['podlist', 'apppodlist', 'replicaset', 'kubectlGet', 'encode']
 
 /** Returns the target itself without arguments, else the object `(namespace,name)`. */
 async function subjectOf(

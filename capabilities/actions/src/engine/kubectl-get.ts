@@ -62,6 +62,16 @@ export async function kubectlGet(args: readonly string[], namespace: string, clu
   })
 }
 
+/** Checks arguments as far as they can be without a cluster. Throws PatternError. */
+export function checkKubectlGet(args: readonly string[]): void {
+  const { output } = parseArguments(args)
+  if (!/^(?:json|yaml|name|jsonpath=[\s\S]+)$/.test(output)) throw unsupportedOutput(output)
+}
+
+function unsupportedOutput(output: string): PatternError {
+  return failed(`-o ${output} is not supported; the formats are json, yaml, name and jsonpath=…`)
+}
+
 function parseArguments(args: readonly string[]): Request {
   const given: Partial<Record<'namespace' | 'labelSelector' | 'fieldSelector' | 'output', string>> = {}
   const words: string[] = []
@@ -125,7 +135,7 @@ function print(output: string, kind: ResourceKind, items: readonly KubeObject[],
       )
       .join('')
   const path = /^jsonpath=([\s\S]+)$/.exec(output)?.[1]
-  if (path === undefined) throw failed(`-o ${output} is not supported; the formats are json, yaml, name and jsonpath=…`)
+  if (path === undefined) throw unsupportedOutput(output)
   try {
     return parseJsonPath(path.replace(/^'([\s\S]*)'$/, '$1'), { maxLength }).execute(whole)
   } catch (error) {

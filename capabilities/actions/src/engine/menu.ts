@@ -97,8 +97,9 @@ export function whyOf(resolution: Resolution, resource: KubeObject, mayUse: MayU
 
 /** Returns the candidates of a resource, most specific first. */
 export function candidatesOf({ candidates, merged }: Resolution): readonly WhyCandidate[] {
+  const positions = new Map(merged.found.map(({ map }, position) => [`${map.namespace}/${map.name}`, position]))
   return candidates.map(({ name, namespace, level, mapping, rule }) => {
-    const index = merged.found.findIndex(({ map }) => map.name === name && map.namespace === namespace)
+    const index = positions.get(`${namespace}/${name}`) ?? -1
     return {
       name,
       namespace,

@@ -4,6 +4,7 @@ import type { KubeObject } from '@fairlead/kube'
 import { CrdSchemas, ManifestError, manifestFiles, readDocuments, readManifests } from '@fairlead/offline'
 import type { Manifest } from '@fairlead/offline'
 import { asData } from '../engine/data/map-data.ts'
+import type { ProblemCode } from '../engine/data/problem.ts'
 import { kamDefsKey } from '../engine/embedded-mapping.ts'
 import { mapProblems } from '../engine/map-problems.ts'
 import { parseMapping } from '../engine/mapping/mapping.ts'
@@ -87,13 +88,16 @@ interface ObjectProblem {
   readonly isWarning: boolean
 }
 
+/** Problems in spite of which the object works, or works with other maps. */
+const warnings: readonly ProblemCode[] = ['LenientJson', 'UnknownField', 'UnknownReference']
+
 /** Returns the problems of a mapping or map; undefined for any other object. */
 function problemsOf(object: KubeObject): readonly ObjectProblem[] | undefined {
   if (object.kind === 'KindActionMapping') return mappingProblems(object)
   if (object.kind !== 'ConfigMap' || !isMap(object)) return undefined
   return mapProblems(object).map(({ code, field, message }) => ({
     text: `${field}: ${message}`,
-    isWarning: code === 'LenientJson',
+    isWarning: warnings.includes(code),
   }))
 }
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isJsonArray, isJsonObject } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
+import { imageReference } from '../engine/runs/image.ts'
 
 /** Run modes. `process` gives commands this user's rights on this machine, and so needs an explicit flag. */
 export type RunMode = 'process' | 'podman' | 'docker'
@@ -125,9 +126,6 @@ function run(
     })
   })
 }
-
-/** An image reference: no option of an engine begins like one. */
-const imageReference = /^[A-Za-z0-9][A-Za-z0-9._:/@-]*$/
 
 /** Path of the kubeconfig within a container. */
 const kubeconfigPath = '/var/run/fairlead/kubeconfig'

@@ -11,6 +11,8 @@
  * - `LenientJson`: a data key is used although it is not strict JSON.
  * - `InvalidMap`: a data key has a wrong type or shape.
  * - `InvalidAction`: an action of a map cannot be used.
+ * - `UnknownField`: a field that nothing reads, and whose name is nearly that of another.
+ * - `UnknownReference`: a pattern names a part that its map lacks; another map of the resource may define it.
  * - `MapTooLarge`: a map is larger than a ConfigMap may be.
  */
 export type ProblemCode =
@@ -23,6 +25,8 @@ export type ProblemCode =
   | 'LenientJson'
   | 'InvalidMap'
   | 'InvalidAction'
+  | 'UnknownField'
+  | 'UnknownReference'
   | 'MapTooLarge'
 
 /** A problem of one field. */

@@ -1,5 +1,5 @@
 // A rule of a KindActionMapping: parsing and matching.
-import { isJsonObject, ownValue } from '@fairlead/kube'
+import { dns1123Subdomain, isJsonObject, ownValue } from '@fairlead/kube'
 import type { JsonValue } from '@fairlead/kube'
 import type { Problem } from '../data/problem.ts'
 import { mapNameVariables, parseMapName } from './map-name.ts'
@@ -50,6 +50,8 @@ export function parseRule(value: JsonValue, field: string): Rule | readonly Prob
     return typeof found === 'string' ? found : ''
   }
   const apiVersion = stringAt('apiVersion', true)
+  const unmatched = neverMatches(apiVersion)
+  if (unmatched !== undefined) problems.push({ code: 'InvalidRule', field: `${field}.apiVersion`, message: unmatched })
   const kind = stringAt('kind', true)
   const subkind = stringAt('subkind', false).toLowerCase()
   const name = stringAt('name', false)
@@ -73,6 +75,14 @@ export function parseRule(value: JsonValue, field: string): Rule | readonly Prob
       field: `${field}.mapname`,
       message: `unknown variable \${${template.unknown}} in mapname; the variables are ${mapNameVariables.join(', ')}`,
     })
+  } else if (template.variables.length === 0 && template.text !== '') {
+    const [invalid] = dns1123Subdomain(template.text)
+    if (invalid !== undefined)
+      problems.push({
+        code: 'InvalidMapName',
+        field: `${field}.mapname`,
+        message: `"${template.text}" is not a valid ConfigMap name: ${invalid}`,
+      })
   }
   if (problems.length > 0 || 'unknown' in template) return problems
   return {
@@ -86,6 +96,14 @@ export function parseRule(value: JsonValue, field: string): Rule | readonly Prob
     level: name !== '' ? 'instance' : subkind !== '' ? 'subkind' : 'kind',
     isWildcard: name === '*' || subkind === '*' || kind === '*',
   }
+}
+
+/** Returns why no resource has an apiVersion that matches; undefined when one may. */
+function neverMatches(apiVersion: string): string | undefined {
+  if (/[^*/]\*|\*[^*/]/.test(apiVersion))
+    return `"${apiVersion}" matches nothing: * stands for a whole group or version`
+  if (apiVersion.startsWith('core/')) return `"${apiVersion}" matches nothing: the core group has no name; write v1`
+  return undefined
 }
 
 /** Reports whether a rule matches the apiVersion and kind of a target. No other field of the target is used. */

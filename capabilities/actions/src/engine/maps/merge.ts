@@ -70,10 +70,20 @@ export function partFor(
  * could otherwise change what it does.
  */
 export function scopeOf(merged: MergedMap, { from }: MergedAction): MergedMap {
-  const found = merged.found.slice(0, merged.used)
-  if (from.isUntrusted === true || found.every(({ isUntrusted }) => isUntrusted !== true)) return merged
-  return { ...merged, parts: partsOf(found.filter(({ isUntrusted }) => isUntrusted !== true)) }
+  if (from.isUntrusted === true) return merged
+  let trusted = trustedScopes.get(merged)
+  if (trusted === undefined) {
+    const found = merged.found.slice(0, merged.used)
+    trusted = found.every(({ isUntrusted }) => isUntrusted !== true)
+      ? merged
+      : { ...merged, parts: partsOf(found.filter(({ isUntrusted }) => isUntrusted !== true)) }
+    trustedScopes.set(merged, trusted)
+  }
+  return trusted
 }
+
+/** The scope of the actions of trusted maps: the same for all actions of a menu. */
+const trustedScopes = new WeakMap<MergedMap, MergedMap>()
 
 /** Returns the merged map in the form of its data keys, without provenance; empty parts are absent. */
 export function mergedForm(merged: MergedMap): JsonObject {

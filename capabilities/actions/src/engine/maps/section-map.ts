@@ -57,10 +57,12 @@ export function parseSectionMap(object: Pick<KubeObject, 'metadata'> & { readonl
 export function sectionsOf(maps: readonly SectionMap[], resource: Pick<KubeObject, 'metadata'>): readonly Section[] {
   const found = new Map<string, Section>()
   for (const map of maps) {
+    // The first of a name counts.
+    const datasources = new Map(map.datasources.toReversed().map((one) => [ownValue(one, 'name'), one]))
     for (const section of map.sections) {
       const name = ownValue(section, 'name') as string
       if (found.has(name) || !isEnabled(section, resource)) continue
-      const source = map.datasources.find((one) => ownValue(one, 'name') === ownValue(section, 'datasource'))
+      const source = datasources.get(ownValue(section, 'datasource'))
       const labels = chosen(resource.metadata.labels, listIn(source, 'labels'), listIn(source, 'label-prefixes'))
       const annotations = chosen(
         resource.metadata.annotations,
@@ -108,9 +110,13 @@ function chosen(
   names: readonly string[],
   prefixes: readonly string[],
 ): Record<string, string> {
+  const named = new Set(names)
+  const beginnings = new Set(prefixes)
+  const lengths = [...new Set(prefixes.map(({ length }) => length))]
   return Object.fromEntries(
     Object.entries(values ?? {}).filter(
-      ([key]) => names.includes(key) || prefixes.some((prefix) => key.startsWith(prefix)),
+      ([key]) =>
+        named.has(key) || lengths.some((length) => length <= key.length && beginnings.has(key.slice(0, length))),
     ),
   )
 }

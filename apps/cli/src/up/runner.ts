@@ -4,7 +4,7 @@ import type { ApiServer, Listening, PodLogs } from '@fairlead/apiserver'
 import { Manager } from '@fairlead/controller'
 import type { Logger } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
-import type { DataFolder } from './data-folder.ts'
+import type { DataFolder } from '../data/data-folder.ts'
 import type { UpOptions } from './options.ts'
 
 /** Lifetime of a pod's API token. Seconds. */

@@ -42,6 +42,7 @@ export type { YamlEdit } from './yaml/edit.ts'
 export { ownValue, setOwn, isJsonObject, isJsonArray } from './own-property.ts'
 export { goQuote, formatGoNumber, formatGoValue, byKey } from './go-text.ts'
 export { marshalGoJson, sortKeys } from './go-json.ts'
+export { unifiedDifference } from './unified-difference.ts'
 export { formatGoMicroTime, formatGoTime, GoTimeSyntaxError, parseGoMicroTime, parseGoTime } from './go-time.ts'
 export type { GoTime } from './go-time.ts'
 

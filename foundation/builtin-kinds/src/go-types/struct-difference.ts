@@ -2,7 +2,7 @@
 import type { JsonObject } from '@fairlead/kube'
 import { messageType } from './message-type.ts'
 import { internalMessage } from './internal-form.ts'
-import { unifiedDifference } from './unified-difference.ts'
+import { unifiedDifference } from '@fairlead/kube'
 
 /** Formats a value as lines of Go's indented JSON. */
 export function goLines(form: JsonObject): string[] {

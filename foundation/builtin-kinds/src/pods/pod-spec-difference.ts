@@ -6,7 +6,7 @@ import { messageType } from '../go-types/message-type.ts'
 import { objectAt } from '../fields.ts'
 import { goLines } from '../go-types/struct-difference.ts'
 import { goName, internalMessage, internalValue } from '../go-types/internal-form.ts'
-import { unifiedDifference } from '../go-types/unified-difference.ts'
+import { unifiedDifference } from '@fairlead/kube'
 
 const core = 'k8s.io.api.core.v1'
 

@@ -7,6 +7,7 @@ import { identityKey, mergeIdentity } from '../merge3/identity.ts'
 import type { MergeIdentity } from '../merge3/identity.ts'
 import { upstreamIdentifier } from '../merge3/shape.ts'
 import { formatDocument } from '../yaml/format.ts'
+import { mapField, setField } from '../yaml/new-node.ts'
 import { pairOf } from '../yaml/resource-identity.ts'
 import { sequenceIndentOf } from '../yaml/sequence-indent.ts'
 import type { YamlDocument } from '../yaml/yaml-document.ts'
@@ -49,7 +50,7 @@ function annotatedSource(document: YamlDocument, identity: MergeIdentity): strin
     metadata.key.comment = ` kpt-merge: ${namespace}/${name}`
   const value = new Scalar([group, kind, namespace === '' ? 'default' : namespace, name].join('|'))
   value.type = 'QUOTE_SINGLE'
-  nodes.setIn(['metadata', 'annotations', upstreamIdentifier], value)
+  setField(mapField(metadata.value, 'annotations'), upstreamIdentifier, value)
   return formatDocument(nodes, { sequenceIndent: sequenceIndentOf(document.source) })
 }
 

@@ -1,7 +1,7 @@
 // Updates of a package from its upstream. Start with updatePackage.
 import type { PackageFiles } from '../package-files.ts'
 import { PackageError } from '../package-error.ts'
-import { editKptfile } from '../kptfile/kptfile.ts'
+import { withoutOwnFields } from '../kptfile/upstream.ts'
 import type { ConflictPolicy, MergeConflict } from '../merge3/conflict.ts'
 import { refuseConflicts } from '../merge3/conflict.ts'
 import { mergeKptfile } from './kptfile-update.ts'
@@ -102,9 +102,5 @@ function refuseLocalChanges({ base, local }: PackageVersions): void {
 function withoutBookkeeping(files: PackageFiles): Map<string, string | Uint8Array> {
   const kptfile = files.get('Kptfile')
   if (typeof kptfile !== 'string') return new Map(files)
-  const shared = editKptfile(kptfile, (document) => {
-    for (const path of [['metadata', 'name'], ['upstream'], ['upstreamLock'], ['status']])
-      if (document.hasIn(path)) document.deleteIn(path)
-  })
-  return new Map([...files, ['Kptfile', shared]])
+  return new Map([...files, ['Kptfile', withoutOwnFields(kptfile)]])
 }

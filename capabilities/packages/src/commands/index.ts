@@ -1,0 +1,2 @@
+// The commands of packages, by their groups of the command line.
+export { pkgCommands } from './pkg.ts'

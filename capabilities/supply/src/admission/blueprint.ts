@@ -1,9 +1,9 @@
 // Validation of blueprints (originals/cartographer.md §1.4), with two checks that Cartographer lacks: cycles, and
 // references in deliveries.
-import type { FieldError } from '@fairlead/kube'
-import { jsonEqual } from '@fairlead/kube'
+import type { FieldError, JsonObject } from '@fairlead/kube'
+import { sortKeys, stringifyJson } from '@fairlead/kube'
 import type { Blueprint, BlueprintParam, BlueprintResource, OwnerKind } from '../api.ts'
-import { cyclicResources, inputsOf, provides } from '../engine/blueprints/graph.ts'
+import { cyclicResources, formatNames, inputsOf, provides } from '../engine/blueprints/graph.ts'
 import type { Input, InputKind } from '../engine/blueprints/graph.ts'
 import { selectorOf } from '../engine/blueprints/selection.ts'
 import { invalid, invalidWhen, duplicates } from './field-errors.ts'
@@ -57,9 +57,8 @@ function checkTemplateRef(resource: BlueprintResource, owner: OwnerKind, field: 
     ]
   if (options === undefined || options.length === 0) return []
   const labels = { labels: 'matchLabels', fields: 'matchFields' }
-  const hasEqualSelectors = options.some((option, index) =>
-    options.slice(0, index).some((earlier) => jsonEqual(option.selector, earlier.selector)),
-  )
+  const selectors = options.map(({ selector }) => stringifyJson(sortKeys(selector as JsonObject)))
+  const hasEqualSelectors = new Set(selectors).size < selectors.length
   return [
     ...invalidWhen(options.length < 2, `${field}.options`, 'there must be at least two options'),
     ...duplicates(options.map((option) => option.name ?? '').filter((template) => template !== '')).map((template) =>
@@ -137,9 +136,10 @@ const fields: Readonly<Record<InputKind, string>> = {
 }
 
 function checkReferences(resources: readonly BlueprintResource[]): FieldError[] {
+  const byName = new Map(resources.map((resource) => [resource.name, resource]))
   return resources.flatMap((resource, index) =>
     inputsOf(resource).flatMap((input) => {
-      const problem = referenceProblem(input, resources)
+      const problem = referenceProblem(input, byName)
       return problem === undefined ? [] : [invalid(`spec.resources[${index}].${fields[input.kind]}`, problem)]
     }),
   )
@@ -147,9 +147,9 @@ function checkReferences(resources: readonly BlueprintResource[]): FieldError[] 
 
 function referenceProblem(
   { kind, resource: name }: Input,
-  resources: readonly BlueprintResource[],
+  resources: ReadonlyMap<string, BlueprintResource>,
 ): string | undefined {
-  const provider = resources.find((one) => one.name === name)
+  const provider = resources.get(name)
   if (provider === undefined) return `[${name}] is provided by unknown resource`
   const expected = kind === 'deployment' ? 'source' : kind
   const provided = provides(provider.templateRef.kind)
@@ -163,6 +163,6 @@ function withArticle(kind: InputKind): string {
 }
 
 function checkCycles(resources: readonly BlueprintResource[]): FieldError[] {
-  const names = [...cyclicResources(resources)]
-  return invalidWhen(names.length > 0, 'spec.resources', `the resources [${names.join(', ')}] wait for each other`)
+  const names = cyclicResources(resources)
+  return invalidWhen(names.size > 0, 'spec.resources', `the resources ${formatNames(names)} wait for each other`)
 }

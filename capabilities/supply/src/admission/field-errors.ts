@@ -14,5 +14,8 @@ export function invalidWhen(isWrong: boolean, field: string, message: string): F
 
 /** Returns the strings that occur more than once, without duplicates. */
 export function duplicates(values: readonly string[]): string[] {
-  return [...new Set(values.filter((value, index) => values.indexOf(value) !== index))]
+  const seen = new Set<string>()
+  const repeated = new Set<string>()
+  for (const value of values) (seen.has(value) ? repeated : seen).add(value)
+  return [...repeated]
 }

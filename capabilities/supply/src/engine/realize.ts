@@ -2,7 +2,7 @@
 // stamped as soon as its inputs have values; independent branches run concurrently (specs/supply-chains.md §2.3). The
 // controller and `fairlead supply render` run this very pass. Start with realize.
 import type { BlueprintResource, Template } from '../api.ts'
-import { cyclicResources, inputsOf } from './blueprints/graph.ts'
+import { cyclicResources, formatNames, inputsOf } from './blueprints/graph.ts'
 import type { Input } from './blueprints/graph.ts'
 import type { Cluster } from './cluster.ts'
 import { verdict } from './conditions/condition.ts'
@@ -21,6 +21,7 @@ import { withEarlierObject } from './unstamped.ts'
 export async function realize(chain: Chain, cluster: Cluster): Promise<RealizedResource[]> {
   const { resources } = chain.blueprint.spec
   const cyclic = cyclicResources(resources)
+  const cycle = `the resources ${formatNames(cyclic)} wait for each other`
   const byName = new Map(resources.toReversed().map((resource) => [resource.name, resource]))
   const running = new Map<string, Promise<RealizedResource>>()
   const stampedBy = new Map<string, string>()
@@ -34,8 +35,7 @@ export async function realize(chain: Chain, cluster: Cluster): Promise<RealizedR
   const provided = async (input: Input, of: BlueprintResource): Promise<ResolvedInput | Verdict> => {
     const provider = byName.get(input.resource)
     if (provider === undefined) return waiting(`the blueprint has no resource ${input.resource}`, input)
-    if (cyclic.has(of.name) && cyclic.has(provider.name))
-      return waiting(`the resources [${[...cyclic].join(', ')}] wait for each other`, input)
+    if (cyclic.has(of.name) && cyclic.has(provider.name)) return waiting(cycle, input)
     const { outputs, healthy } = await realized(provider)
     if (outputs === undefined) return waiting(undefined, input)
     const isWithheld = provider.gate === 'healthy' && healthy !== undefined && healthy.status !== 'True'

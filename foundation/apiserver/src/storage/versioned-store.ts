@@ -8,6 +8,7 @@ import type { PendingWrite } from './commit-queue.ts'
 import type { Compaction, Journal, StoredRecord } from './journal.ts'
 import { firstRevision } from './journal.ts'
 import { notify, ResourceTable } from './resource-table.ts'
+import { RevisionTimes } from './revision-times.ts'
 import type { Window } from './resource-table.ts'
 import { StoreError } from './store.ts'
 import type { ChangeListener, Entry, Page, Range, Store, Write } from './store.ts'
@@ -49,6 +50,7 @@ class VersionedStore implements Store {
   readonly #tables = new Map<string, ResourceTable>()
   readonly #listeners = new Set<ChangeListener>()
   readonly #waiters = new Set<Waiter>()
+  readonly #times = new RevisionTimes()
   #compactedRevisions: ReadonlyMap<string, number> = new Map()
   #visible = firstRevision
   #assigned = firstRevision
@@ -88,6 +90,7 @@ class VersionedStore implements Store {
     for (const chunk of records) {
       for (const { resource, key, revision, deleted, at, object } of chunk) {
         this.#table(resource).apply(new StoredEntry(resource, key, revision, object), deleted, at)
+        this.#times.add(revision, at)
       }
       // Loading may take a second; let timers and sockets of the process run meanwhile.
       await new Promise((resolve) => setImmediate(resolve))
@@ -252,6 +255,7 @@ class VersionedStore implements Store {
     const table = this.#table(entry.resource)
     const change = table.apply(entry, deleted, at)
     this.#visible = entry.revision
+    this.#times.add(entry.revision, at)
     for (const listener of this.#listeners) notify(listener, change)
     table.publish(change)
     table.trim(this.#window, at, this.#dropped)
@@ -283,6 +287,14 @@ class VersionedStore implements Store {
         `Revision ${revision} does not exist yet; the newest is ${this.#visible}.`,
       )
     }
+    // Like etcd, whose compaction is by age alone, a read does not wait for the next write to find its revision too old.
+    const oldest = this.#times.at(this.#clock.now() - this.#window.milliseconds)
+    if (revision < oldest)
+      throw new StoreError(
+        'RevisionExpired',
+        `Revision ${revision} has been compacted; the oldest readable revision is ${oldest}. List again.`,
+        { oldest },
+      )
     return revision
   }
 }

@@ -1,3 +1,6 @@
+import { ApiServer } from '@fairlead/apiserver'
+import type { InjectedResponse } from '@fairlead/apiserver'
+import { FakeClock } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Answer } from '../support/api.ts'
@@ -35,6 +38,23 @@ test('in process the items of a list are the shared objects themselves', async (
   const { body } = await transport.request({ method: 'GET', path: maps })
   const one = await transport.request({ method: 'GET', path: `${maps}/a` })
   expect((body as { items: unknown[] }).items[0]).toBe(one.body)
+})
+
+test('a continue token of more than five minutes ago gets 410 on a server without writes', async () => {
+  const clock = new FakeClock()
+  await using idle = await ApiServer.start({ clock, controllers: false })
+  const user = { name: 'admin', groups: ['system:masters'] }
+  const send = (path: string, body?: JsonObject): Promise<InjectedResponse> =>
+    idle.inject({ method: body === undefined ? 'GET' : 'POST', path, user, ...(body === undefined ? {} : { body }) })
+  const path = '/api/v1/namespaces/default/configmaps'
+  for (const name of ['a', 'b', 'c']) await send(path, { metadata: { name } })
+  const first = (await send(`${path}?limit=1`)).json() as { metadata: { continue: string } }
+  await clock.advance(60_000)
+  await send('/api/v1/namespaces', { metadata: { name: 'other' } })
+  const next = `${path}?limit=1&continue=${first.metadata.continue}`
+  expect((await send(next)).status).toBe(200)
+  await clock.advance(5 * 60_000 + 1)
+  expect((await send(next)).status).toBe(410)
 })
 
 test.each([

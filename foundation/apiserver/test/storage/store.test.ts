@@ -329,6 +329,23 @@ describe.each(kinds)('$name store', ({ storage }) => {
     expect((await put(store, 'a', 7)).revision).toBe(1004)
   })
 
+  test('expires reads at a revision of more than five minutes ago without a write', async () => {
+    const clock = new FakeClock()
+    await using store = await opened({ clock })
+    const first = await store.write({ resource, key: 'a', expected: 0, object: {} })
+    await clock.advance(60_000)
+    await store.write({ resource: 'others.', key: 'b', expected: 0, object: {} })
+    await clock.advance(4 * 60_000)
+    expect((await store.list(resource, { revision: first.revision })).entries).toHaveLength(1)
+    await clock.advance(60_000 + 1)
+    const expired = expect.objectContaining({ code: 'RevisionExpired', oldest: store.revision }) as Error
+    await expect(store.list(resource, { revision: first.revision })).rejects.toThrow(expired)
+    await expect(store.get(resource, 'a', first.revision)).rejects.toThrow(expired)
+    expect((await store.list(resource, { revision: store.revision })).entries).toHaveLength(1)
+    // Watches go by the changes of their resource.
+    store.watch(resource, first.revision, () => undefined)[Symbol.dispose]()
+  })
+
   test('keeps the window on compact(), and drops it below a given revision', async () => {
     await using store = await opened()
     const first = await put(store, 'a', 1)

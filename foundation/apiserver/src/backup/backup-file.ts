@@ -117,13 +117,20 @@ function parsedLine(line: Buffer, isFirst: boolean): JsonObject {
     : new BackupError('BackupDamaged', 'a line is not JSON')
 }
 
+/** Revisions of a backup are below this: after them a store must be able to count on for ever. */
+const revisionLimit = 2 ** 48
+
+function isRevision(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 && value < revisionLimit
+}
+
 function headerOf(value: JsonObject): BackupHeader {
   const { format, revision, createdAt, server } = value
   if (value['product'] !== product || typeof format !== 'number')
     throw new BackupError('NotABackup', 'it does not begin as one')
   if (format > backupFormat)
     throw new BackupError('BackupTooNew', `it has format ${format} and this version reads up to ${backupFormat}`)
-  if (typeof revision !== 'number' || typeof createdAt !== 'string' || typeof server !== 'string')
+  if (!isRevision(revision) || typeof createdAt !== 'string' || typeof server !== 'string')
     throw new BackupError('BackupDamaged', 'its first line lacks fields')
   return { format, revision, createdAt, server }
 }
@@ -132,8 +139,9 @@ function entryOf(value: JsonObject, index: number): Entry {
   const { resource, key, revision, object } = value
   if (
     typeof resource !== 'string' ||
+    !/^[a-z][a-z0-9-]*\.[a-z0-9.-]*$/.test(resource) ||
     typeof key !== 'string' ||
-    typeof revision !== 'number' ||
+    !isRevision(revision) ||
     !isJsonObject(object) ||
     !isJsonObject(object['metadata'])
   )

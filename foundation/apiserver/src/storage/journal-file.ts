@@ -14,7 +14,9 @@ import {
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
+import { AcknowledgedRevision, readAcknowledgedRevision } from './acknowledged-revision.ts'
 import type { Row } from './journal-messages.ts'
+import { rowChecksum } from './row-checksum.ts'
 
 /**
  * Error of a journal file.
@@ -30,10 +32,10 @@ export class JournalFileError extends Error {
 }
 
 /**
- * Migrations from format n to n + 1. The format is in `user_version`; a new file runs all of them. Never change a
- * released one.
+ * Migrations from format n to n + 1, as SQL or a function. The format is in `user_version`; a new file runs all of them.
+ * Never change a released one.
  */
-const migrations: readonly string[] = [
+const migrations: readonly (string | ((database: DatabaseSync) => void))[] = [
   `create table version (
      revision integer primary key,
      resource text not null,
@@ -44,6 +46,13 @@ const migrations: readonly string[] = [
    ) strict;
    create table floor (resource text primary key, revision integer not null) strict, without rowid;
    create table counter (name text primary key, value integer not null) strict, without rowid;`,
+  (database) => {
+    database.exec('alter table version add column checksum integer not null default 0')
+    const set = database.prepare('update version set checksum = ? where revision = ?')
+    const select = database.prepare('select revision, resource, key, deleted, at, object from version')
+    select.setReturnArrays(true)
+    for (const row of select.all() as unknown as Row[]) set.run(rowChecksum(row), row[0])
+  },
 ]
 
 const sqliteBusy = 5
@@ -59,8 +68,10 @@ const rowsPerChunk = 2000
 /** An open journal file, locked for this process. */
 export class JournalFile {
   readonly #database: DatabaseSync
+  readonly #folder: string
   readonly #log: string
   readonly #ownerFile: string
+  readonly #acknowledged: AcknowledgedRevision
   readonly #insert: StatementSync
   readonly #remove: StatementSync
   readonly #removeAbove: StatementSync
@@ -73,11 +84,12 @@ export class JournalFile {
 
   /** Opens or creates the file. Throws JournalFileError. */
   constructor(folder: string, startedAt: string, firstRevision: number) {
+    this.#folder = folder
     this.#log = join(folder, 'objects.sqlite-wal')
     this.#ownerFile = join(folder, 'owner.json')
     this.#database = openDatabase(folder, this.#ownerFile)
     writeFileSync(this.#ownerFile, `${JSON.stringify({ pid: process.pid, startedAt })}\n`, { mode: 0o600 })
-    this.#insert = this.#database.prepare('insert into version values (?, ?, ?, ?, ?, ?)')
+    this.#insert = this.#database.prepare('insert into version values (?, ?, ?, ?, ?, ?, ?)')
     this.#remove = this.#database.prepare('delete from version where revision = ?')
     this.#removeAbove = this.#database.prepare('delete from version where revision > ?')
     this.#setCompactedRevision = this.#database.prepare(
@@ -89,6 +101,10 @@ export class JournalFile {
     const last = this.#database.prepare('select max(revision) as revision from version').get()
     const counter = this.#database.prepare("select value from counter where name = 'revision'").get()
     this.#revision = Math.max(firstRevision, Number(last?.revision ?? 0), Number(counter?.value ?? 0))
+    const path = join(folder, 'acknowledged')
+    checkLog(folder, path, this.#revision)
+    this.#acknowledged = new AcknowledgedRevision(path)
+    this.#acknowledged.write(this.#revision)
   }
 
   /** The newest revision ever committed. */
@@ -105,15 +121,18 @@ export class JournalFile {
     return new Map(rows.map(({ resource, revision }) => [resource, revision]))
   }
 
-  /** Yields the rows in revision order, in chunks. */
+  /** Yields the rows in revision order, in chunks. @throws JournalFileError for a row that is damaged */
   *rows(): Iterable<readonly Row[]> {
     const statement = this.#database.prepare(
-      'select revision, resource, key, deleted, at, object from version order by revision',
+      'select revision, resource, key, deleted, at, object, checksum from version order by revision',
     )
     statement.setReturnArrays(true)
     let chunk: Row[] = []
-    for (const row of statement.iterate() as Iterable<unknown>) {
-      chunk.push(row as Row)
+    for (const stored of statement.iterate() as Iterable<unknown>) {
+      const [revision, resource, key, deleted, at, object, checksum] = stored as [...Row, number]
+      const row: Row = [revision, resource, key, deleted, at, object]
+      if (rowChecksum(row) !== checksum) throw damagedRow(this.#folder, row)
+      chunk.push(row)
       if (chunk.length === rowsPerChunk) {
         yield chunk
         chunk = []
@@ -133,7 +152,7 @@ export class JournalFile {
     try {
       if (dropAbove !== undefined) this.#removeAbove.run(dropAbove)
       for (const row of rows) {
-        this.#insert.run(...row)
+        this.#insert.run(...row, rowChecksum(row))
         this.#unsaved += row[5].length + 100
       }
       if (compaction !== undefined) {
@@ -150,6 +169,7 @@ export class JournalFile {
       throw error
     }
     this.#revision = revision
+    this.#acknowledged.write(revision)
     // A commit writes whole pages, even for small changes.
     this.#unsaved += frame
     this.#commits++
@@ -181,6 +201,7 @@ export class JournalFile {
 
   close(): void {
     rmSync(this.#ownerFile, { force: true })
+    this.#acknowledged.close()
     this.#database.close()
   }
 }
@@ -199,6 +220,7 @@ function openDatabase(folder: string, ownerFile: string): DatabaseSync {
     )
     database.exec('pragma wal_autocheckpoint = 0; begin exclusive; commit')
     migrate(database, folder)
+    checkStructure(database)
     return database
   } catch (error) {
     if (database?.isOpen === true) database.close()
@@ -216,11 +238,42 @@ function migrate(database: DatabaseSync, folder: string): void {
   }
   if (format === migrations.length) return
   database.exec('begin immediate')
-  for (const migration of migrations.slice(format)) database.exec(migration)
+  for (const migration of migrations.slice(format)) {
+    if (typeof migration === 'string') database.exec(migration)
+    else migration(database)
+  }
   database.exec(`pragma user_version = ${migrations.length}; commit`)
 }
 
-function openError(error: unknown, folder: string, ownerFile: string): JournalFileError {
+/** Throws where pages of the file do not fit together. */
+function checkStructure(database: DatabaseSync): void {
+  const found = database.prepare('pragma quick_check(1)').get() as { quick_check?: string } | undefined
+  if (found?.quick_check !== 'ok') throw new Error(`the file is damaged: ${found?.quick_check ?? 'no result'}`)
+}
+
+/** Throws where the database is behind what was acknowledged. */
+function checkLog(folder: string, path: string, revision: number): void {
+  const acknowledged = readAcknowledgedRevision(path)
+  if (acknowledged === undefined || acknowledged <= revision) return
+  throw new JournalFileError(
+    'OpenFailed',
+    `The data in ${folder} is damaged: its log ends at revision ${revision}, but ${acknowledged} was acknowledged. Restore a backup into a new folder; to start with what is left, delete the file ${path}.`,
+  )
+}
+
+function damagedRow(folder: string, [revision, resource, key]: Row): JournalFileError {
+  return new JournalFileError(
+    'OpenFailed',
+    `The data in ${folder} is damaged: revision ${revision} of ${resource} ${key} is not what was written. Restore a backup into a new folder; to start without this version, run the statement "delete from version where revision = ${revision}" on ${join(folder, 'objects.sqlite')}.`,
+  )
+}
+
+/** Returns the error of a file that cannot be opened or read. */
+export function openError(
+  error: unknown,
+  folder: string,
+  ownerFile: string = join(folder, 'owner.json'),
+): JournalFileError {
   if (error instanceof JournalFileError) return error
   const code = (error as { errcode?: number }).errcode
   if (code === sqliteBusy || code === sqliteLocked) {

@@ -1,6 +1,6 @@
 // The thread that writes the journal, so that a slow disk does not block readers. Replies to requests in order.
 import { parentPort } from 'node:worker_threads'
-import { JournalFile, JournalFileError } from './journal-file.ts'
+import { JournalFile, JournalFileError, openError } from './journal-file.ts'
 import type { JournalReply, JournalRequest } from './journal-messages.ts'
 
 const port = parentPort!
@@ -15,9 +15,15 @@ function handle(request: JournalRequest): void {
   const { id } = request
   switch (request.kind) {
     case 'open': {
-      file = new JournalFile(request.folder, request.startedAt, request.firstRevision)
-      if (request.load) for (const rows of file.rows()) reply({ id, kind: 'rows', rows })
-      reply({ id, kind: 'opened', revision: file.revision, compactedRevisions: file.compactedRevisions() })
+      try {
+        file = new JournalFile(request.folder, request.startedAt, request.firstRevision)
+        if (request.load) for (const rows of file.rows()) reply({ id, kind: 'rows', rows })
+        reply({ id, kind: 'opened', revision: file.revision, compactedRevisions: file.compactedRevisions() })
+      } catch (error) {
+        file?.close()
+        file = undefined
+        throw openError(error, request.folder)
+      }
       break
     }
     case 'commit': {

@@ -2,7 +2,8 @@
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import type { Clock } from '@fairlead/kube'
+import { isJsonObject } from '@fairlead/kube'
+import type { Clock, JsonObject } from '@fairlead/kube'
 import { firstRevision } from './journal.ts'
 import type { Journal, JournalBatch, JournalState, StoredRecord } from './journal.ts'
 import type { JournalReply, JournalRequest, Row } from './journal-messages.ts'
@@ -115,5 +116,25 @@ export class WorkerJournal implements Journal {
 }
 
 function storedRecord([revision, resource, key, deleted, at, text]: Row): StoredRecord {
-  return { revision, resource, key, deleted: deleted === 1, at, object: () => decodeObject(text) }
+  return {
+    revision,
+    resource,
+    key,
+    deleted: deleted === 1,
+    at,
+    object: () => readObject(text, resource, key, revision),
+  }
+}
+
+/** @throws StoreError `OpenFailed` */
+function readObject(text: string, resource: string, key: string, revision: number): JsonObject {
+  let cause: unknown
+  try {
+    const object = decodeObject(text)
+    if (isJsonObject(object)) return object
+  } catch (error) {
+    cause = error
+  }
+  const message = `The stored object ${resource} ${key} (revision ${revision}) is not a JSON object. Restore a backup.`
+  throw new StoreError('OpenFailed', message, { cause })
 }

@@ -111,6 +111,21 @@ describe('readBackup', () => {
     ['a changed object', packed(header, entry.replace('"b"', '"c"'), endOf(header, entry)), 'BackupDamaged'],
     ['a changed first line', packed(header.replace('v1', 'v2'), entry, endOf(header, entry)), 'BackupDamaged'],
     ['an object without metadata', packed(header, entry.replace('"metadata":{}', ''), ''), 'BackupDamaged'],
+    [
+      'a revision that a store cannot go on from',
+      packed(header.replace('"revision":1', '"revision":9007199254740982')),
+      'BackupDamaged',
+    ],
+    [
+      'an object of such a revision',
+      packed(header, entry.replace('"revision":1', '"revision":1e300'), ''),
+      'BackupDamaged',
+    ],
+    [
+      'an object of a resource without a name',
+      packed(header, entry.replace('"a."', '"__proto__"'), ''),
+      'BackupDamaged',
+    ],
     ['a line that is not JSON', packed(header, '{'), 'BackupDamaged'],
     ['something after the end', packed(header, entry, endOf(header, entry), entry), 'BackupDamaged'],
   ])('%s', async (_, bytes, code) => {

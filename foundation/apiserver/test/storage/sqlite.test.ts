@@ -103,10 +103,10 @@ test('sqlite files are readable by their owner only', () =>
     expect(modes).toEqual(['700', '600', '600', '600'])
   }))
 
-test('sqlite opens a folder of every released format', () =>
+test.each([1, 2])('sqlite opens a folder of format %i', (format) =>
   withFolder(async (folder) => {
     const database = new DatabaseSync(join(folder, 'objects.sqlite'))
-    database.exec(readFileSync(join(fixtures, 'format-1.sql'), 'utf8'))
+    database.exec(readFileSync(join(fixtures, `format-${format}.sql`), 'utf8'))
     database.close()
     await using store = await sqlite(folder, { clock: new FakeClock('2026-01-01T00:00:01Z') }).open()
     expect(store.revision).toBe(1009)
@@ -118,7 +118,8 @@ test('sqlite opens a folder of every released format', () =>
       code: 'RevisionExpired',
       oldest: 1003,
     })
-  }))
+  }),
+)
 
 test('sqlite rejects a folder of a newer format with one line', () =>
   withFolder(async (folder) => {
@@ -128,7 +129,7 @@ test('sqlite rejects a folder of a newer format with one line', () =>
     await expect(sqlite(folder).open()).rejects.toMatchObject({
       code: 'FormatTooNew',
       message: expect.stringMatching(
-        /^The data in .* has format 99, written by a newer Fairlead; this one reads up to 1\. .*$/,
+        /^The data in .* has format 99, written by a newer Fairlead; this one reads up to 2\. .*$/,
       ),
     })
   }))

@@ -3,8 +3,9 @@
 // cache on, and starts the command from bundle/ (as published) or from src/ (in the repository, by type stripping;
 // design decision 1b).
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync } from 'node:fs'
 import module, { createRequire } from 'node:module'
+import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
@@ -22,7 +23,7 @@ async function start() {
   // 280 (bench/apiserver). Writes get a quarter slower by it, unless `node --min-semi-space-size=8
   // --max-semi-space-size=8` starts this file, as `npm start` does.
   setFlagsFromString('--memory-saver-mode')
-  module.enableCompileCache()
+  enableCompileCache()
   if (inRepository) {
     module.registerHooks({
       resolve: (specifier, context, next) =>
@@ -31,6 +32,23 @@ async function start() {
   }
   const { main } = await import(pathToFileURL(inRepository ? source : join(here, '../bundle/main.js')).href)
   await main(process.argv.slice(2))
+}
+
+/**
+ * Turns the compile cache on, in a folder of the user alone: Node's own is in /tmp, where others could put code of theirs
+ * into it. Without such a folder there is no cache.
+ */
+function enableCompileCache() {
+  // On Windows the temporary folder is the user's own.
+  if (process.env.NODE_COMPILE_CACHE !== undefined || process.platform === 'win32') return module.enableCompileCache()
+  const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'fairlead', 'compile-cache')
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const { uid, mode } = statSync(folder)
+    if (uid === process.getuid() && (mode & 0o022) === 0) module.enableCompileCache(folder)
+  } catch {
+    // The command works without a cache.
+  }
 }
 
 /** Runs the same command with the Node that npm installed beside us, or says in one line how to get one. */

@@ -32,6 +32,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'foundation/simulator',
     'capabilities/metacontroller',
     'capabilities/actions',
+    'capabilities/packages',
     'capabilities/references',
     'capabilities/supply',
   ],

@@ -1,14 +1,22 @@
 // The capabilities that this command composes. Each is loaded on demand: `--help` must take at most 100 ms.
 import type { Capability, Command } from '@fairlead/controller'
 
-export interface CapabilityEntry {
+/** A group of commands: `fairlead <name> …`. */
+export interface CommandGroup {
   readonly name: string
-  /** Former names of its group of commands. */
+  /** Former names of the group. */
   readonly aliases?: readonly string[]
   readonly summary: string
-  load(): Promise<Capability>
-  /** Loads its commands only. */
+  /** Loads the commands only. */
   commands(): Promise<readonly Command[]>
+}
+
+export interface CapabilityEntry extends Omit<CommandGroup, 'commands'> {
+  load(): Promise<Capability>
+  /** Loads its commands only; left out where they are in `groups`. */
+  commands?(): Promise<readonly Command[]>
+  /** Groups of commands under names of their own. */
+  readonly groups?: readonly CommandGroup[]
 }
 
 /** All capabilities, in start order. */
@@ -27,6 +35,28 @@ export const capabilities: readonly CapabilityEntry[] = [
     commands: async () => (await import('@fairlead/supply/commands')).commands,
   },
   {
+    name: 'packages',
+    summary: 'packages: configuration in git, drafted, approved, rendered and kept up to date with its upstream',
+    load: async () => (await import('@fairlead/packages')).packages,
+    groups: [
+      {
+        name: 'pkg',
+        summary: 'packages in folders: fetch, update, compare, render',
+        commands: async () => (await import('@fairlead/packages/commands')).pkgCommands,
+      },
+      {
+        name: 'rpkg',
+        summary: 'package revisions of a server: create, change, approve',
+        commands: async () => (await import('@fairlead/packages/commands')).rpkgCommands,
+      },
+      {
+        name: 'repo',
+        summary: 'repositories of packages of a server',
+        commands: async () => (await import('@fairlead/packages/commands')).repoCommands,
+      },
+    ],
+  },
+  {
     name: 'actions',
     summary: 'actions: operations on a resource, merged from maps by kind, subkind and name',
     load: async () => (await import('@fairlead/actions')).actions,
@@ -40,3 +70,8 @@ export const capabilities: readonly CapabilityEntry[] = [
     commands: async () => (await import('@fairlead/references/commands')).commands,
   },
 ]
+
+/** Returns the groups of commands of a capability. */
+export function groupsOf({ name, aliases, summary, commands, groups = [] }: CapabilityEntry): readonly CommandGroup[] {
+  return commands === undefined ? groups : [{ name, ...(aliases && { aliases }), summary, commands }, ...groups]
+}

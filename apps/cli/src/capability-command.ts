@@ -2,21 +2,21 @@
 import { Option } from 'commander'
 import type { Command as Parser } from 'commander'
 import type { Command, CommandContext, CommandOption } from '@fairlead/controller'
-import { capabilities } from './capabilities.ts'
-import type { CapabilityEntry } from './capabilities.ts'
+import { capabilities, groupsOf } from './capabilities.ts'
+import type { CommandGroup } from './capabilities.ts'
 import { describe } from './help-text.ts'
 
-/** Adds one group per capability; loads only the commands of the `wanted` group, or of `all`. */
+/** Adds the groups of all capabilities; loads only the commands of the `wanted` group, or of `all`. */
 export async function addCapabilityCommands(root: Parser, wanted: string | undefined): Promise<void> {
   await Promise.all(
-    capabilities.map((entry) => {
+    capabilities.flatMap(groupsOf).map((entry) => {
       const group = describe(root.command(entry.name), entry.summary, [])
       return addGroup(entry.aliases === undefined ? group : group.aliases(entry.aliases), entry, wanted)
     }),
   )
 }
 
-async function addGroup(group: Parser, entry: CapabilityEntry, wanted: string | undefined): Promise<void> {
+async function addGroup(group: Parser, entry: CommandGroup, wanted: string | undefined): Promise<void> {
   const isWanted = wanted !== undefined && [entry.name, ...(entry.aliases ?? [])].includes(wanted)
   if (!isWanted && wanted !== 'all') {
     group.argument('<command>')

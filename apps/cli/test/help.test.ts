@@ -45,13 +45,16 @@ test("commands that use a cluster have kubectl's flags", () => {
     'restore',
     'metacontroller rbac',
     'supply tree',
+    ...['get', 'init', 'clone', 'copy', 'pull', 'push'].map((name) => `rpkg ${name}`),
+    ...['propose', 'approve', 'reject', 'propose-delete', 'delete', 'upgrade'].map((name) => `rpkg ${name}`),
+    ...['register', 'get', 'sync', 'unregister'].map((name) => `repo ${name}`),
     ...['list', 'run', 'why', 'history', 'logs'].map((name) => `actions ${name}`),
   ])
 })
 
 /** Modules that help may load: the parser, declarations of commands, and what they need. */
 const cheap =
-  /\/apps\/cli\/(bin|src)\/|\/src\/commands\/index\.ts$|\/(offline\/src\/command-error|controller\/src\/command)\.ts$|\/node_modules\/commander\//
+  /\/apps\/cli\/(bin|src)\/|\/src\/commands\/(index|pkg|[a-z]+\/index)\.ts$|\/(offline\/src\/command-error|controller\/src\/command)\.ts$|\/node_modules\/commander\//
 
 test('the help of `up` names every example', () => {
   let help = ''

@@ -25,6 +25,17 @@ const chain = (resources: readonly object[], more: object = {}): object => ({
 const template = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } }
 const matchFields = [{ key: '.status.a', operator: 'Exists' }]
 
+test('a blueprint may begin its field paths with the kind of the owner, as the documents of Cartographer do', () => {
+  const options = ['a', 'b'].map((name) => ({
+    name,
+    selector: { matchFields: [{ key: 'workload.spec.source.git.url', operator: 'In', values: [name] }] },
+  }))
+  const spec = chain([{ name: 'r', templateRef: { kind: 'ClusterSourceTemplate', options } }], {
+    selectorMatchFields: [{ key: 'workload.metadata.labels.x', operator: 'Exists' }],
+  })
+  expect(errorsOf('clustersupplychains', spec)).toEqual([])
+})
+
 describe('a blueprint is rejected', () => {
   test.each<[string, string, object, readonly string[]]>([
     [
@@ -196,6 +207,18 @@ describe('a template is rejected', () => {
       'clustertemplates',
       { expression: '{' },
       [expect.stringContaining('spec.expression: ')],
+    ],
+    [
+      'with an expression that yields no object',
+      'clustertemplates',
+      { expression: "'a string'" },
+      ['spec.expression: must be an object, it is of type string'],
+    ],
+    [
+      'with a health expression that yields no boolean',
+      'clustertemplates',
+      { template, healthRule: { expression: { healthy: "'yes'", message: "'fine'" } } },
+      ['spec.healthRule.expression.healthy: must be true or false, it is of type string'],
     ],
     [
       'for a deployment without completion criteria',

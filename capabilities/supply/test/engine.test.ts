@@ -138,6 +138,16 @@ describe('health', () => {
     ])
   })
 
+  test('reports an expression that is neither true nor false', () => {
+    const rule = { expression: { healthy: 'object.status.phase' } }
+    expect(health(rule, object({ phase: 'Running' }))).toEqual([
+      'Unknown',
+      'ExpressionError',
+      '[object.status.phase] must be true or false, it is "Running"',
+    ])
+    expect(health(rule, object({})).slice(0, 2)).toEqual(['Unknown', 'NoMatchesFulfilled'])
+  })
+
   test('prefers a ClusterHealthRule to the built-in rule of a kind', () => {
     const defaults = [
       {
@@ -248,6 +258,7 @@ describe('the YAML of outputs', () => {
     [{}, '{}\n'],
     [[1, [2, { b: 1, a: [] }]], '- 1\n- - 2\n  - a: []\n    b: 1\n'],
     [{ list: [{ a: { b: 1 }, c: 2 }] }, 'list:\n    - a:\n        b: 1\n      c: 2\n'],
+    [{ a٤: 1, a3: 2, a٣: 3 }, 'a3: 2\na٣: 3\na٤: 1\n'],
     [{ a10: 1, a2: 2, b: 'x\ny' }, 'a2: 2\na10: 1\nb: |-\n    x\n    y\n'],
   ])('of %j', (value, expected) => {
     expect(goYaml(value)).toBe(expected)
@@ -280,6 +291,14 @@ describe('choices', () => {
         'False',
         'TemplateOptionsMatchError',
         'expected exactly 1 option to match, found [2] matching options [a, in] for resource [r] in supply chain [chain]',
+      ),
+    })
+    expect(choose({})).toEqual({
+      kind: 'none',
+      submitted: verdict(
+        'False',
+        'TemplateOptionsMatchError',
+        'expected exactly 1 option to match, found [0] matching options [] for resource [r] in supply chain [chain]; its options are [a, in]',
       ),
     })
   })

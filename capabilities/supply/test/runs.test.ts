@@ -78,6 +78,30 @@ describe('an immutable lifecycle', () => {
     await stage.owner('team-a/paths', (owner) => conditionsOf(owner)['ResourcesSubmitted']?.[2] === message)
   })
 
+  test('prunes the runs of an earlier kind of the template', async () => {
+    const configMap = { apiVersion: 'v1', kind: 'ConfigMap' }
+    const testTemplate = (count: number, of: object): KubeObject =>
+      template('ClusterTemplate', 'kinds', {
+        lifecycle: 'immutable',
+        retentionPolicy: { maxFailedRuns: 1, maxSuccessfulRuns: 1 },
+        healthRule: { alwaysHealthy: {} },
+        template: { ...of, metadata: { generateName: 'kinds-', annotations: { count: String(count) } } } as never,
+      })
+    await stage.apply(
+      testTemplate(1, thing),
+      supplyChain('kinds', 'kinds', [{ name: 'kinds', templateRef: { kind: 'ClusterTemplate', name: 'kinds' } }]),
+      workloadOf('kinds', 'kinds'),
+    )
+    await runAppears(2)
+    await stage.apply(testTemplate(2, configMap))
+    await stage.until(async () => (await stage.things()).length === 1, 'the Thing is pruned')
+    const { items } = await stage.client.list(configMap, {
+      namespace: 'team-a',
+      labelSelector: 'carto.run/resource-name',
+    })
+    expect(items).toHaveLength(1)
+  })
+
   test('creates nothing after a restart, and a new object when an earlier spec returns', async () => {
     await stage.settle()
     await stage.stopControllers()

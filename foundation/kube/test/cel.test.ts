@@ -29,6 +29,12 @@ function run(text: string): JsonValue {
 describe('CEL evaluation', () => {
   test.each<[string, JsonValue]>([
     ['x.a + n', 8],
+    ['base64.encode(bytes(x.c))', 'aMOpbGxv8J+YgA=='],
+    ["string(base64.decode('aGVsbG8')) + string(base64.decode('aGVsbG8='))", 'hellohello'],
+    ['json.marshal({"a": x.b, "n": x.big})', '{"a":[3,1,2],"n":9007199254740993}'],
+    ['json.unmarshal(\'{"a": [1, 9007199254740993]}\').a[1]', 9007199254740993n],
+    ["yaml.marshal({'a': {'b': ['yes', 1]}})", 'a:\n  b:\n  - "yes"\n  - 1\n'],
+    ["yaml.unmarshal('a: {b: [yes, 1]}').a.b[1]", 1],
     ['x.big + 1', 9007199254740994n],
     ['x.d.e * 2.0', 5],
     ['x.d.f == null', true],

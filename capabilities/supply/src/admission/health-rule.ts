@@ -27,7 +27,7 @@ export function checkRule(rule: HealthRule, field: string): FieldError[] {
       'the condition type must not be empty',
     )
   return Object.entries(rule.expression).flatMap(([name, expression]) => {
-    const problem = typeof expression === 'string' ? expressionProblem(expression) : undefined
+    const problem = typeof expression === 'string' ? expressionProblem(name, expression) : undefined
     return problem === undefined ? [] : [invalid(`${field}.expression.${name}`, problem)]
   })
 }

@@ -2,6 +2,7 @@
 import { SelectorError, selectorFrom } from '@fairlead/kube'
 import type { FieldError } from '@fairlead/kube'
 import type { FieldRequirement, OwnerKind, OwnerSelector } from '../api.ts'
+import { ownerPath } from '../engine/blueprints/selection.ts'
 import { pathProblem } from '../engine/values/path.ts'
 import { invalid } from './field-errors.ts'
 
@@ -67,9 +68,10 @@ export function valuesProblem({ operator, values = [] }: FieldRequirement): stri
 function checkField(requirement: FieldRequirement, owner: OwnerKind, field: string): FieldError[] {
   const { key } = requirement
   const { exact, within } = fields[owner]
+  const own = ownerPath(key)
   const isKnown =
-    exact.includes(key) ||
-    within.some((path) => key === path || key.startsWith(`${path}.`) || key.startsWith(`${path}[`))
+    exact.includes(own) ||
+    within.some((path) => own === path || own.startsWith(`${path}.`) || own.startsWith(`${path}[`))
   const unknown = isKnown
     ? undefined
     : `requirement key [${key}] is not a valid path of a ${owner}; it begins with one of ${[...exact, ...within].join(', ')}`

@@ -21,8 +21,8 @@ export interface Cluster {
   /** Returns the run that has the digest label of `desired`; creates it when there is none. Throws ApplyError. */
   ensureRun(desired: KubeObject): Promise<KubeObject>
   /**
-   * Lists the objects of the kind of `like` that the owner controls and that have these labels. Throws ApplyError when
-   * the kind cannot be listed.
+   * Lists the objects that the owner controls and that have these labels: of the kind of `like`, and of other kinds as
+   * far as they are known. Throws ApplyError when the kind of `like` cannot be listed.
    */
   ownedObjects(like: KubeObject, labels: Readonly<Record<string, string>>): Promise<readonly KubeObject[]>
   /**

@@ -1,5 +1,6 @@
 // The runs of a resource or of a Runnable over the Cluster port: one is created for each change of the desired object,
 // and those beyond the retention policy are deleted (originals/cartographer.md §2.7).
+import { parseApiVersion } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { RetentionPolicy } from '../api.ts'
 import type { Cluster } from './cluster.ts'
@@ -18,7 +19,7 @@ export interface ObservedRun extends Run {
 export interface RunHistory {
   /** The run of the desired object. */
   readonly current: KubeObject
-  /** All runs, `current` among them, in no particular order. */
+  /** All runs of the kind of `current`, with it, in no particular order. */
   readonly runs: readonly ObservedRun[]
   /** The error of a run that could not be deleted, to retry. */
   readonly undeleted?: unknown
@@ -57,7 +58,12 @@ export async function reconcileRuns(
   let undeleted: unknown
   for (const { object } of runsToPrune(runs, retention))
     if (!isSame(object, current)) undeleted ??= await cluster.deleteRun(object)
-  return { current, runs, undeleted }
+  return { current, runs: runs.filter(({ object }) => isSameKind(object, current)), undeleted }
+}
+
+/** Runs of an earlier kind of the template count for retention alone. */
+function isSameKind(left: KubeObject, right: KubeObject): boolean {
+  return left.kind === right.kind && parseApiVersion(left.apiVersion).group === parseApiVersion(right.apiVersion).group
 }
 
 function isSame(left: KubeObject, right: KubeObject): boolean {

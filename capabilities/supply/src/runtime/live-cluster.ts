@@ -95,7 +95,10 @@ export class LiveCluster implements Cluster {
     return this.#write(async () => {
       const newest = await this.#newestLive(desired)
       if (newest !== undefined && isSameRun(newest, desired)) return newest
-      const object = await this.#client.create(withRunNumber(desired, newest === undefined ? 1 : runNumber(newest) + 1))
+      // Runs of an earlier kind of the template are counted, too.
+      const known = this.#newest(this.#dependencies.kinds.ownedBy(this.#owner), desired)
+      const last = Math.max(0, ...[newest, known].flatMap((run) => (run === undefined ? [] : [runNumber(run)])))
+      const object = await this.#client.create(withRunNumber(desired, last + 1))
       await this.#recordWrite(object, 'Created')
       return object
     })
@@ -103,8 +106,10 @@ export class LiveCluster implements Cluster {
 
   async ownedObjects(like: KubeObject, labels: Readonly<Record<string, string>>): Promise<readonly KubeObject[]> {
     const selector = selectorFrom({ matchLabels: labels })
-    const owned = controlledObjects(await this.#cacheFor(like), this.#owner)
-    return owned.filter(({ metadata }) => selector.matches(metadata.labels ?? {}))
+    await this.#cacheFor(like)
+    return this.#dependencies.kinds
+      .ownedBy(this.#owner)
+      .filter(({ metadata }) => selector.matches(metadata.labels ?? {}))
   }
 
   async stampedEarlier(resource: string): Promise<KubeObject | undefined> {

@@ -9,6 +9,7 @@ import { Library } from './library.ts'
 import { addressesLibrary } from './library/addresses.ts'
 import { authorizationLibrary } from './library/authorization.ts'
 import { collectionsLibrary } from './library/collections.ts'
+import { encoderNames, encodersLibrary } from './library/encoders.ts'
 import { kubernetesLibrary } from './library/kubernetes.ts'
 import { standardLibrary } from './library/standard.ts'
 import { stringsLibrary } from './library/strings.ts'
@@ -82,6 +83,7 @@ export function celLibrary(): Library {
     .include(kubernetesLibrary())
     .include(addressesLibrary())
     .include(authorizationLibrary())
+    .include(encodersLibrary())
   return everything
 }
 
@@ -92,6 +94,7 @@ function kubernetesSubset(): Library {
   subset ??= celLibrary().without(
     ({ name, member, parameters }) =>
       name.startsWith('math.') ||
+      encoderNames.includes(name) ||
       (name === 'reverse' && parameters[0]?.kind === 'string') ||
       // The sign of a quantity is a function there, not a method as documented.
       (name === 'sign' && member),

@@ -18,6 +18,8 @@ export interface FieldConflict {
   readonly base: string | undefined
   readonly ours: string | undefined
   readonly theirs: string | undefined
+  /** The side that was taken. */
+  readonly taken: 'upstream' | 'local'
 }
 
 /** Merges nodes of one resource and collects its conflicts. */
@@ -46,6 +48,11 @@ export class NodeMerge {
         return this.#mergeLists(keyed, local, list.type === 'map' ? list.element : undefined, path)
     }
     if (equalNodes(base, local)) return this.#taken(base, upstream, local)
+    // An explicit null where the base had a value asks for no value, whatever upstream has.
+    if (local === null || (local !== undefined && isNull(local) && !isNull(base))) {
+      this.#report(base, upstream, local, path, 'local')
+      return undefined
+    }
     return this.#conflict(base, upstream, local, path)
   }
 
@@ -62,17 +69,24 @@ export class NodeMerge {
   }
 
   #conflict(base: Value, upstream: Value, local: Value, path: string): Value {
-    this.conflicts.push({ path, base: yamlOf(base), ours: yamlOf(local), theirs: yamlOf(upstream) })
+    const taken = this.#takesUpstream ? 'upstream' : 'local'
+    this.#report(base, upstream, local, path, taken)
     return this.#takesUpstream ? this.#taken(base, upstream, local) : local
   }
 
-  /** Returns a copy of upstream's value. A comment that only the local package has stays. */
+  #report(base: Value, upstream: Value, local: Value, path: string, taken: FieldConflict['taken']): void {
+    this.conflicts.push({ path, base: yamlOf(base), ours: yamlOf(local), theirs: yamlOf(upstream), taken })
+  }
+
+  /** Returns a copy of upstream's value, without null where the base had a value. Quotes and own comments stay local. */
   #taken(base: Value, upstream: Value, local: Value): Value {
-    if (upstream === null || upstream === undefined) return upstream
+    if (upstream === undefined || (isNull(upstream) && !isNull(base))) return undefined
+    if (upstream === null) return null
     const copy = upstream.clone() as Node
     const { isScalar } = this.#yaml
-    const before = isScalar(base) ? base.comment : undefined
-    if (isScalar(copy) && isScalar(local) && copy.comment === before) copy.comment = local.comment
+    if (!isScalar(copy) || !isScalar(local)) return copy
+    if (copy.comment === (isScalar(base) ? base.comment : undefined)) copy.comment = local.comment
+    if (typeof copy.value === 'string' && copy.type === 'PLAIN' && isQuoted(local)) copy.type = local.type
     return copy
   }
 
@@ -190,6 +204,10 @@ function pairsOf(map: YAMLMap | null | undefined): Map<string, Pair<Node, Node |
 
 function valueAt(pairs: ReadonlyMap<string, Pair<Node, Node | null>>, name: string): Value {
   return pairs.get(name)?.value
+}
+
+function isQuoted({ type }: Scalar): boolean {
+  return type === 'QUOTE_DOUBLE' || type === 'QUOTE_SINGLE'
 }
 
 /** Appends a key to a path; one with dots or brackets in brackets. */

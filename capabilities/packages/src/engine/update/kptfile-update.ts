@@ -35,7 +35,6 @@ export function mergeKptfile(
     kptfileShape(isRoot),
     context.policy,
   )
-  const taken = context.policy === 'local' ? 'local' : 'upstream'
-  for (const field of merged.conflicts) context.conflicts.push({ file: path, resource: 'Kptfile', ...field, taken })
+  for (const field of merged.conflicts) context.conflicts.push({ file: path, resource: 'Kptfile', ...field })
   return merged.source === document(local).source ? local : merged.source
 }

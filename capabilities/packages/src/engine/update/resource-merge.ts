@@ -94,9 +94,8 @@ function mergeResource(match: ResourceMatch, context: MergeContext): string | un
   }
   const shape = resourceShape(identity.apiVersion, identity.kind, context.defined)
   const merged = mergeDocument(base, upstream, local, shape, context.policy)
-  const taken = context.policy === 'local' ? 'local' : 'upstream'
   for (const field of merged.conflicts)
-    context.conflicts.push({ file: local.path, resource: resourceName(identity), ...field, taken })
+    context.conflicts.push({ file: local.path, resource: resourceName(identity), ...field })
   return merged.source
 }
 

@@ -2,7 +2,7 @@
 // requirements wins (originals/cartographer.md §1.7).
 import { SelectorError, asJson, formatGoValue, selectorFrom } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
-import type { BlueprintSpec, FieldRequirement, OwnerKind, OwnerSelector } from '../../api.ts'
+import type { BlueprintSpec, OwnerKind, OwnerSelector } from '../../api.ts'
 import { matchesRequirement } from '../values/field-requirement.ts'
 import { lookup } from '../values/path.ts'
 
@@ -30,7 +30,7 @@ export function matchScore(owner: Pick<KubeObject, 'metadata'>, selector: OwnerS
     if (error instanceof SelectorError) return 0
     throw error
   }
-  if (!matchFields.every((field) => matchesRequirement(field, lookup(ownerPath(field), asJson(owner))))) return 0
+  if (!matchFields.every((field) => matchesRequirement(field, lookup(ownerPath(field.key), asJson(owner))))) return 0
   return Object.keys(matchLabels).length + matchExpressions.length + matchFields.length
 }
 
@@ -43,8 +43,8 @@ export function selectorOf(spec: BlueprintSpec): OwnerSelector {
   }
 }
 
-/** Removes the owner kind from the beginning of paths, which blueprints from before RFC 21 have. */
-function ownerPath({ key }: FieldRequirement): string {
+/** Removes the owner kind from the beginning of a path; blueprints from before RFC 21 have it, and options. */
+export function ownerPath(key: string): string {
   return key.replace(/^(\{?\.?)(workload|deliverable)\.(?=spec|metadata)/, '$1')
 }
 

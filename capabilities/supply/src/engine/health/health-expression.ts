@@ -1,20 +1,17 @@
 // Health rules in CEL (specs/supply-chains.md §3), with a cost limit. A field that the object lacks is expected to
 // appear later; every other error is reported.
-import { asJson } from '@fairlead/kube'
+import { asJson, stringifyJson } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
-import { CelBudgetError, CelCompileError, CelError, compile, toJson, types } from '@fairlead/kube/cel'
-import type { CelProgram } from '@fairlead/kube/cel'
+import { CelBudgetError, CelCompileError, CelError, formatType, toJson, types } from '@fairlead/kube/cel'
 import type { HealthRule } from '../../api.ts'
 import { verdict } from '../conditions/condition.ts'
 import type { ConditionStatus, Verdict } from '../conditions/condition.ts'
+import { ProgramCache } from '../values/program-cache.ts'
 import { formatValue } from '../values/value-format.ts'
 
 type Expressions = NonNullable<HealthRule['expression']>
 
-const environment = { variables: { object: types.dyn }, now: true }
-/** Compiled expressions that are cached; the oldest is evicted first. */
-const cacheSize = 500
-const programs = new Map<string, CelProgram | CelCompileError>()
+const programs = new ProgramCache({ variables: { object: types.dyn }, now: true })
 
 /**
  * Evaluates `unhealthy`, then `healthy`. Reasons: `MatchedExpression`, `NoMatchesFulfilled`, `ExpressionError`. `now`
@@ -22,12 +19,16 @@ const programs = new Map<string, CelProgram | CelCompileError>()
  */
 export function expressionHealth(expressions: Expressions, object: KubeObject, now: number): Verdict {
   try {
-    const evaluate = (expression: string): unknown => evaluated(expression, object, now)
+    const holds = (expression: string): boolean => {
+      const value = evaluated(expression, object, now)
+      if (value === undefined || typeof value === 'boolean') return value ?? false
+      throw new CelError(`[${expression}] must be true or false, it is ${stringifyJson(value as object)}`)
+    }
     const message = (): string =>
-      expressions.message === undefined ? '' : formatMessage(evaluate(expressions.message))
+      expressions.message === undefined ? '' : formatMessage(evaluated(expressions.message, object, now))
     const matched = (status: ConditionStatus): Verdict => verdict(status, 'MatchedExpression', message())
-    if (expressions.unhealthy !== undefined && evaluate(expressions.unhealthy) === true) return matched('False')
-    if (evaluate(expressions.healthy) === true) return matched('True')
+    if (expressions.unhealthy !== undefined && holds(expressions.unhealthy)) return matched('False')
+    if (holds(expressions.healthy)) return matched('True')
     return verdict('Unknown', 'NoMatchesFulfilled', message())
   } catch (error) {
     if (!isExpressionError(error)) throw error
@@ -35,10 +36,16 @@ export function expressionHealth(expressions: Expressions, object: KubeObject, n
   }
 }
 
-/** Returns the error message of an expression that does not compile, undefined otherwise. */
-export function expressionProblem(expression: string): string | undefined {
-  const program = programOf(expression)
-  return program instanceof CelCompileError ? program.message : undefined
+/**
+ * Returns the error message of an expression that does not compile, or that cannot be a boolean where it must be one;
+ * undefined otherwise.
+ */
+export function expressionProblem(field: string, expression: string): string | undefined {
+  const program = programs.get(expression)
+  if (program instanceof CelCompileError) return program.message
+  const type = formatType(program.type)
+  if (field === 'message' || type === 'bool' || type === 'dyn') return undefined
+  return `must be true or false, it is of type ${type}`
 }
 
 /** Reports whether a rule reads `now`, so that health can change without any event. */
@@ -48,7 +55,7 @@ export function readsNow(rule: HealthRule | undefined): boolean {
 }
 
 function evaluated(expression: string, object: KubeObject, now: number): unknown {
-  const program = programOf(expression)
+  const program = programs.get(expression)
   if (program instanceof CelCompileError) throw program
   try {
     return toJson(program.evaluate({ object: asJson(object) }, { now }))
@@ -56,21 +63,6 @@ function evaluated(expression: string, object: KubeObject, now: number): unknown
     if (error instanceof CelError && /no such (key|field|attribute|member)/i.test(error.message)) return undefined
     throw error
   }
-}
-
-function programOf(expression: string): CelProgram | CelCompileError {
-  const cached = programs.get(expression)
-  if (cached !== undefined) return cached
-  let program: CelProgram | CelCompileError
-  try {
-    program = compile(expression, environment)
-  } catch (error) {
-    if (!(error instanceof CelCompileError)) throw error
-    program = error
-  }
-  if (programs.size >= cacheSize) programs.delete(programs.keys().next().value as string)
-  programs.set(expression, program)
-  return program
 }
 
 function formatMessage(value: unknown): string {

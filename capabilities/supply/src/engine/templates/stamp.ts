@@ -2,9 +2,10 @@
 import { createHash } from 'node:crypto'
 import { asObject, cloneJson, isJsonObject, longLabelValue, sortKeys, stringifyJson } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject, OwnerReference } from '@fairlead/kube'
-import { CelBudgetError, CelCompileError, CelError, compile, toJson, types } from '@fairlead/kube/cel'
+import { CelBudgetError, CelCompileError, CelError, formatType, toJson, types } from '@fairlead/kube/cel'
 import type { Blueprint, OwnerKind, Template, TemplateSpec } from '../../api.ts'
 import { contextNames, unsetVariables } from './context.ts'
+import { ProgramCache } from '../values/program-cache.ts'
 import { InterpolationError, interpolate } from './interpolation.ts'
 
 /**
@@ -70,15 +71,13 @@ export function renderTemplate(spec: Pick<TemplateSpec, 'template' | 'expression
   throw new StampError('the template is empty: set one of template, ytt, expression')
 }
 
-/** Returns the error message of a template expression that does not compile, undefined otherwise. */
+/** Returns the error message of a template expression that does not compile or yields no object, undefined otherwise. */
 export function templateExpressionProblem(expression: string): string | undefined {
-  try {
-    compile(expression, environment)
-    return undefined
-  } catch (error) {
-    if (error instanceof CelCompileError) return error.message
-    throw error
-  }
+  const program = programs.get(expression)
+  if (program instanceof CelCompileError) return program.message
+  const { type } = program
+  if (type.kind === 'map' || type.kind === 'dyn') return undefined
+  return `must be an object, it is of type ${formatType(type)}`
 }
 
 /**
@@ -132,7 +131,7 @@ export function withDigest(object: KubeObject): KubeObject {
   return { ...object, metadata: { ...object.metadata, labels } }
 }
 
-const environment = { variables: Object.fromEntries(contextNames.map((name) => [name, types.dyn])) }
+const programs = new ProgramCache({ variables: Object.fromEntries(contextNames.map((name) => [name, types.dyn])) })
 
 function interpolated(template: JsonObject, context: JsonObject): JsonValue {
   try {
@@ -145,8 +144,10 @@ function interpolated(template: JsonObject, context: JsonObject): JsonValue {
 
 function evaluated(expression: string, context: JsonObject): JsonValue {
   try {
+    const program = programs.get(expression)
+    if (program instanceof CelCompileError) throw program
     const variables = Object.fromEntries(contextNames.map((name) => [name, context[name] ?? null]))
-    return cloneJson(toJson(compile(expression, environment).evaluate(variables)))
+    return cloneJson(toJson(program.evaluate(variables)))
   } catch (error) {
     if (error instanceof CelCompileError || error instanceof CelError || error instanceof CelBudgetError)
       throw new StampError(`cannot evaluate the expression of the template: ${error.message}`, { cause: error })

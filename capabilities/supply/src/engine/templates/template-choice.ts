@@ -33,9 +33,11 @@ export function chooseTemplate(
   const [only] = found
   if (found.length !== 1 || only === undefined) {
     const names = found.map((option) => option.name ?? option.passThrough ?? '')
+    const all = options.map((option) => option.name ?? option.passThrough ?? '')
+    const hint = found.length === 0 ? `; its options are [${all.join(', ')}]` : ''
     return noChoice(
       'TemplateOptionsMatchError',
-      `expected exactly 1 option to match, found [${found.length}] matching options [${names.join(', ')}] for resource [${resource.name}] in supply chain [${chain}]`,
+      `expected exactly 1 option to match, found [${found.length}] matching options [${names.join(', ')}] for resource [${resource.name}] in supply chain [${chain}]${hint}`,
     )
   }
   if (only.passThrough !== undefined) return { kind: 'pass-through', input: only.passThrough }

@@ -14,8 +14,7 @@ export function goYaml(value: JsonValue): string {
 function mapping(value: JsonObject, indent: number): string {
   const pad = ' '.repeat(indent)
   const child = nextStop(indent)
-  return Object.keys(value)
-    .toSorted(naturalOrder)
+  return naturallySorted(Object.keys(value))
     .map((key) => {
       const field = value[key]!
       const name = formatKey(key)
@@ -135,46 +134,60 @@ function doubleQuoted(value: string): string {
   return `"${out}"`
 }
 
-/**
- * Compares keys in natural order: digits by their number, letters after everything else unless digits precede (yaml.v3
- * sorter.go keyList.Less).
- */
-function naturalOrder(left: string, right: string): number {
-  const [a, b] = [[...left], [...right]]
-  let afterDigit = false
-  for (let at = 0; at < a.length && at < b.length; at++) {
-    const [x, y] = [a[at]!, b[at]!]
-    if (x === y) {
-      afterDigit = isDigit(x)
-      continue
-    }
-    const [xIsLetter, yIsLetter] = [isLetter(x), isLetter(y)]
-    if (xIsLetter && yIsLetter) return x < y ? -1 : 1
-    if (xIsLetter || yIsLetter) return (afterDigit ? xIsLetter : yIsLetter) ? -1 : 1
-    const [xRun, yRun] = [digitRun(a, at), digitRun(b, at)]
-    const difference = BigInt(xRun || '0') - BigInt(yRun || '0')
-    if (difference !== 0n && !hasDigitsBefore(a, at)) return difference < 0n ? -1 : 1
-    if (xRun.length !== yRun.length) return xRun.length < yRun.length ? -1 : 1
-    return difference === 0n ? (x < y ? -1 : 1) : difference < 0n ? -1 : 1
-  }
-  return a.length - b.length
+/** A key with its code points, which are compared many times. */
+interface SortKey {
+  readonly key: string
+  readonly points: readonly number[]
 }
 
-function digitRun(characters: readonly string[], from: number): string {
-  let to = from
-  while (to < characters.length && isDigit(characters[to]!)) to++
-  return characters.slice(from, to).join('')
+/** Sorts keys as yaml.v3 does (sorter.go, keyList.Less). */
+function naturallySorted(keys: readonly string[]): string[] {
+  return keys
+    .map((key): SortKey => ({ key, points: Array.from(key, (character) => character.codePointAt(0)!) }))
+    .toSorted(naturalOrder)
+    .map(({ key }) => key)
 }
 
-/** After a non-zero digit, the longer run of digits is the larger number. */
-function hasDigitsBefore(characters: readonly string[], at: number): boolean {
-  return at > 0 && isDigit(characters[at - 1]!) && characters[at - 1] !== '0'
+/** Compares keys in natural order: digits by their number, letters after everything else unless digits precede. */
+function naturalOrder({ points: a }: SortKey, { points: b }: SortKey): number {
+  let at = 0
+  while (at < a.length && at < b.length && a[at] === b[at]) at++
+  if (at === a.length || at === b.length) return a.length - b.length
+  const [x, y] = [a[at]!, b[at]!]
+  const [xIsLetter, yIsLetter] = [isLetter(x), isLetter(y)]
+  if (xIsLetter && yIsLetter) return x - y
+  if (xIsLetter || yIsLetter) return (at > 0 && isDigit(a[at - 1]!) ? xIsLetter : yIsLetter) ? -1 : 1
+  // After a non-zero digit, a zero is not leading.
+  const first = (x === zero || y === zero) && continuesNumber(a, at) ? 1n : 0n
+  const [xNumber, yNumber] = [numberAt(a, at, first), numberAt(b, at, first)]
+  if (xNumber.value !== yNumber.value) return xNumber.value < yNumber.value ? -1 : 1
+  return xNumber.end - yNumber.end || x - y
 }
 
-function isDigit(character: string): boolean {
-  return /^\p{Nd}$/u.test(character)
+const zero = 0x30
+
+function continuesNumber(points: readonly number[], at: number): boolean {
+  for (let before = at - 1; before >= 0 && isDigit(points[before]!); before--) if (points[before] !== zero) return true
+  return false
 }
 
-function isLetter(character: string): boolean {
-  return /^\p{L}$/u.test(character)
+/** Reads digits as Go does: of any script, by their distance from `0`, in 64 bits. */
+function numberAt(
+  points: readonly number[],
+  from: number,
+  first: bigint,
+): { readonly value: bigint; readonly end: number } {
+  let [value, end] = [first, from]
+  for (; end < points.length && isDigit(points[end]!); end++)
+    value = BigInt.asIntN(64, value * 10n + BigInt(points[end]! - zero))
+  return { value, end }
+}
+
+function isDigit(point: number): boolean {
+  return point < 0x80 ? point >= zero && point <= 0x39 : /^\p{Nd}$/u.test(String.fromCodePoint(point))
+}
+
+function isLetter(point: number): boolean {
+  if (point < 0x80) return (point >= 0x41 && point <= 0x5a) || (point >= 0x61 && point <= 0x7a)
+  return /^\p{L}$/u.test(String.fromCodePoint(point))
 }

@@ -18,8 +18,18 @@ export interface MissingOutput {
 /** Bytes of the preview in status. */
 const previewBytes = 1024
 
+/** Preview and digest of a value. */
+interface Summary {
+  readonly preview: string
+  readonly digest: string
+}
+
+/** The outputs that were read from an object, by their paths. Objects of caches do not change. */
+const readBefore = new WeakMap<KubeObject, Map<string, ReturnType<typeof readOutputs>>>()
+const summaries = new WeakMap<Outputs, readonly (Summary & { readonly name: string })[]>()
+
 /** Returns preview and digest of a value. */
-export function summarize(value: JsonValue): { readonly preview: string; readonly digest: string } {
+export function summarize(value: JsonValue): Summary {
   const yaml = goYaml(value)
   const digest = `sha256:${createHash('sha256').update(yaml).digest('hex')}`
   return { preview: firstBytes(yaml, previewBytes), digest }
@@ -31,8 +41,10 @@ export function outputStatus(
   before: readonly OutputStatus[] | undefined,
   now: string,
 ): OutputStatus[] {
-  return Object.entries(outputs).map(([name, value]) => {
-    const { preview, digest } = summarize(value)
+  let all = summaries.get(outputs)
+  all ??= Object.entries(outputs).map(([name, value]) => ({ name, ...summarize(value) }))
+  summaries.set(outputs, all)
+  return all.map(({ name, preview, digest }) => {
     const previous = before?.find((one) => one.name === name)
     return {
       name,
@@ -66,6 +78,18 @@ export function readOutputs(
   object: KubeObject,
   paths: readonly (readonly [name: string, path: string])[],
 ): { readonly outputs: Outputs } | { readonly missing: MissingOutput } {
+  let known = readBefore.get(object)
+  if (known === undefined) readBefore.set(object, (known = new Map()))
+  const key = JSON.stringify(paths)
+  let read = known.get(key)
+  if (read === undefined) known.set(key, (read = freshOutputs(object, paths)))
+  return read
+}
+
+function freshOutputs(
+  object: KubeObject,
+  paths: readonly (readonly [name: string, path: string])[],
+): ReturnType<typeof readOutputs> {
   const outputs: Record<string, JsonValue> = {}
   for (const [name, path] of paths) {
     const found = lookup(path, asJson(object))

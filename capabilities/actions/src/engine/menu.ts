@@ -3,9 +3,10 @@ import { ownValue } from '@fairlead/kube'
 import type { JsonValue, KubeObject } from '@fairlead/kube'
 import type { Resolution } from './catalog.ts'
 import { enablementOf } from './enablement.ts'
+import type { Enablement } from './enablement.ts'
 import type { Target } from './mapping/target.ts'
 import { partFor, scopeOf } from './maps/merge.ts'
-import type { FoundMap, MergedAction } from './maps/merge.ts'
+import type { FoundMap, MergedAction, MergedMap } from './maps/merge.ts'
 import { menuText } from './runs/command.ts'
 
 /** One action of a menu. */
@@ -133,29 +134,40 @@ export function problemsOf({ problems, merged }: Resolution): Why['problems'] {
   ]
 }
 
+/** Items that have no reason, by action and by what they say: resources with the same maps share them. */
+const items = new WeakMap<MergedAction, (MenuItem | undefined)[]>()
+
 function itemOf(action: MergedAction, { merged }: Resolution, resource: KubeObject, mayUse: MayUse): MenuItem {
-  const { fields, from, overrides } = action
-  const { isShown, reason } = enablementOf(fields, resource)
+  const enablement = enablementOf(action.fields, resource)
+  const isAllowed = mayUse(action)
+  if (enablement.reason !== undefined) return makeItem(action, merged, enablement, isAllowed)
+  let known = items.get(action)
+  if (known === undefined) items.set(action, (known = []))
+  return (known[Number(enablement.isShown) + 2 * Number(isAllowed)] ??= makeItem(action, merged, enablement, isAllowed))
+}
+
+function makeItem(
+  action: MergedAction,
+  merged: MergedMap,
+  { isShown, reason }: Enablement,
+  isAllowed: boolean,
+): MenuItem {
+  const { fields, from, overrides, type } = action
   const stringAt = (key: string): string | undefined => {
     const value = ownValue(fields, key)
     return typeof value === 'string' && value !== '' ? value : undefined
   }
-  const image = stringAt('image')
-  const pattern = stringAt('cmd-pattern')
-  const command =
-    action.type === 'cmd-actions' && image !== undefined && pattern !== undefined ? { image, pattern } : undefined
   const input = stringAt('requires-input')
   const form = input === undefined ? undefined : partFor(scopeOf(merged, action), from.map, 'inputs', input)
-  const openWindow = action.type === 'url-actions' ? (stringAt('open-window') ?? 'tab') : undefined
   return {
-    type: action.type === 'url-actions' ? 'url' : 'cmd',
+    type: type === 'url-actions' ? 'url' : 'cmd',
     name: action.name,
     text: menuText(fields),
     description: stringAt('description') ?? '',
     isEnabled: isShown,
     ...(reason === undefined ? {} : { reason }),
-    isAllowed: mayUse(action),
-    ...(openWindow === undefined ? {} : { openWindow }),
+    isAllowed,
+    ...(type === 'url-actions' ? { openWindow: stringAt('open-window') ?? 'tab' } : {}),
     ...(input === undefined ? {} : { requiresInput: input }),
     ...(form === undefined ? {} : { input: form }),
     map: keyOf(from),
@@ -167,10 +179,19 @@ function itemOf(action: MergedAction, { merged }: Resolution, resource: KubeObje
         }),
     overrides: overrides.map(keyOf),
     ...(from.isUntrusted === true ? { isUntrusted: true } : {}),
-    ...(action.type === 'url-actions' || from.isUntrusted === true || from.map.runAs === undefined
-      ? {}
-      : { runAs: from.map.runAs }),
-    ...(command === undefined ? {} : { command }),
+    ...(type === 'cmd-actions' ? commandOf(action, stringAt('image'), stringAt('cmd-pattern')) : {}),
+  }
+}
+
+/** Returns what a command action runs, and as which account. */
+function commandOf(
+  { from: { isUntrusted, map } }: MergedAction,
+  image: string | undefined,
+  pattern: string | undefined,
+): Pick<MenuItem, 'runAs' | 'command'> {
+  return {
+    ...(isUntrusted === true || map.runAs === undefined ? {} : { runAs: map.runAs }),
+    ...(image === undefined || pattern === undefined ? {} : { command: { image, pattern } }),
   }
 }
 

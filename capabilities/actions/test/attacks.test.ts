@@ -279,6 +279,12 @@ describe('a snippet', () => {
 })
 
 describe('an action map', () => {
+  test('with 200,000 arguments of a function is refused, and does not overflow the stack', async () => {
+    const data = command(`run \${snippet.s(${'a,'.repeat(200_000)}a)}`)
+    await expect(commandsOf(data, 'a', { x: '1' }, sandbox.run)).rejects.toBeInstanceOf(PatternError)
+    expect(lintActionMap(map('m', data))).toEqual([expect.objectContaining({ code: 'UnknownReference' })])
+  })
+
   test('with __proto__ as key does not change prototypes', () => {
     const data = {
       'url-actions': '[{"name": "__proto__", "url-pattern": "x", "__proto__": {"polluted": 1}}]',

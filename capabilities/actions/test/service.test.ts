@@ -246,7 +246,13 @@ describe('the controllers of actions', () => {
     await admin.apply(carrying('renamed', 'b'), { force: true })
     await ready('renamed')
     await admin.waitForDeletion(kamKind, 'kappnav/carried')
-    await admin.delete({ apiVersion: 'v1', kind: 'ConfigMap' }, 'kappnav/carrier')
+    const configMap = { apiVersion: 'v1', kind: 'ConfigMap' }
+    const label = { metadata: { labels: { 'kappnav.io/map-type': null } } }
+    await admin.patch(configMap, 'kappnav/carrier', { merge: label })
+    await admin.waitForDeletion(kamKind, 'kappnav/renamed')
+    await admin.apply(carrying('renamed', 'b'), { force: true })
+    await ready('renamed')
+    await admin.delete(configMap, 'kappnav/carrier')
     await admin.waitForDeletion(kamKind, 'kappnav/renamed')
   })
 

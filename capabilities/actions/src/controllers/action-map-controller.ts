@@ -22,7 +22,8 @@ export function startActionMapController(manager: Manager): Controller<ConfigMap
     .withOptions({ keepReady: false })
     .onDeleted(({ key }) => void reported.delete(`${key.namespace}/${key.name}`))
     .reconcile(async (context) => {
-      if (!isMap(context.object) && !hasEmbeddedMapping(context.object)) return removeMappings(context, undefined)
+      // Without its label, a map embeds no mapping any more.
+      if (!isMap(context.object)) return removeMappings(context, undefined)
       reportProblems(context, reported)
       await applyEmbeddedMapping(context)
     })
@@ -30,10 +31,6 @@ export function startActionMapController(manager: Manager): Controller<ConfigMap
 
 function isMap({ metadata }: KubeObject): boolean {
   return metadata.labels?.[mapTypeLabel] !== undefined
-}
-
-function hasEmbeddedMapping({ data }: ConfigMap): boolean {
-  return data?.[kamDefsKey] !== undefined
 }
 
 /** Problems of one map that are reported; "fairlead actions lint" lists all. */

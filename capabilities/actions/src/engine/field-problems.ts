@@ -31,7 +31,6 @@ export function actionFieldProblems({ name, type, fields }: Action): readonly Pr
   const problems = misspelt(at, fields, fieldsOf[type])
   const add = (code: ProblemCode, key: string, message: string): void =>
     void problems.push({ code, field: `${at}.${key}`, message })
-  if (name.trim() === '') add('InvalidAction', 'name', 'the name is empty, so the action cannot be run')
   const image = ownValue(fields, 'image')
   if (type === 'cmd-actions' && typeof image === 'string' && !imageReference.test(image))
     add('InvalidAction', 'image', `${JSON.stringify(image)} is not an image reference`)

@@ -80,7 +80,7 @@ export function actionsFrom(
     if (value === null) continue
     const field = `data.${type}[${index}]`
     const name = isJsonObject(value) ? ownValue(value, 'name') : undefined
-    if (!isJsonObject(value) || name === undefined || name === null || typeof name === 'object') {
+    if (!isJsonObject(value) || name === undefined || name === null || typeof name === 'object' || name === '') {
       problems.push({
         code: 'InvalidAction',
         field,

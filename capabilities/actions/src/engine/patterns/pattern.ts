@@ -179,7 +179,8 @@ function splitArguments(text: string): string[] {
   const found = ['']
   for (const part of rawParts(text)) {
     const [first, ...others] = part.isSegment ? [part.text] : part.text.split(',')
-    found.push(found.pop()! + first!, ...others)
+    found[found.length - 1]! += first!
+    for (const other of others) found.push(other)
   }
   return found
 }

@@ -19,9 +19,9 @@ test('a CommandError that a command throws is printed with file and line and giv
   })
 })
 
-test('a path that does not exist is an error that says what to do', async () => {
+test('a path that does not exist is a usage error that says what to do', async () => {
   expect(await fairlead(['map', 'rbac', '-f', 'absent.yaml'])).toEqual({
-    code: 1,
+    code: 2,
     stdout: '',
     stderr: 'fairlead: absent.yaml: there is no such file or folder; check the path, or write - for standard input\n',
   })
@@ -30,5 +30,7 @@ test('a path that does not exist is an error that says what to do', async () => 
 test('a value that is not among the choices of an option is a usage error', async () => {
   const { code, stderr } = await fairlead(['map', 'render', '-f', 'objects.yaml', '-o', 'xml'])
   expect(code).toBe(2)
-  expect(stderr).toContain("'xml' is invalid. Allowed choices are text, yaml, json.\nSee fairlead map render --help.")
+  expect(stderr).toContain(
+    "'xml' is invalid. Allowed choices are text, yaml, json.\nSee fairlead metacontroller render --help.",
+  )
 })

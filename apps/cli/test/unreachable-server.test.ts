@@ -13,7 +13,7 @@ type Command = Awaited<ReturnType<typeof program>>
 /** Arguments and options that each command requires. */
 const required: Readonly<Record<string, readonly string[]>> = {
   backup: ['a.backup'],
-  'map rbac': ['counter'],
+  'metacontroller rbac': ['counter'],
   'supply tree': ['workload/web'],
   'actions list': ['deployment/web'],
   'actions run': ['deployment/web', 'restart'],

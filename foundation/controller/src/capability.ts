@@ -8,17 +8,9 @@ import type { Command } from './command.ts'
 import type { CacheReader } from './informer/cache-reader.ts'
 import type { Manager } from './manager.ts'
 import type { ObjectReference } from './object-reference.ts'
+import type { PolicyRule } from './policy-rule.ts'
 import type { ResourceStorage } from './resource-storage.ts'
 import type { Validator } from './validator.ts'
-
-/** A rule of a Role or ClusterRole, as rbac.authorization.k8s.io/v1 writes it. */
-export interface PolicyRule {
-  readonly apiGroups?: readonly string[]
-  readonly resources?: readonly string[]
-  readonly resourceNames?: readonly string[]
-  readonly nonResourceURLs?: readonly string[]
-  readonly verbs: readonly string[]
-}
 
 /** Options that every capability is set up with. */
 export interface CapabilityOptions {

@@ -8,6 +8,8 @@ import { AsyncDisposableStack } from '@fairlead/kube'
 import { AccessReviews, serviceAccountSubject } from './access/access-reviews.ts'
 import type { AccessSubject } from './access/access-reviews.ts'
 import { ReaderOnBehalf } from './access/reader-on-behalf.ts'
+import { RecordedAccess } from './access/recorded-access.ts'
+import type { PolicyRule } from './policy-rule.ts'
 import { installDefinitions } from './definitions.ts'
 import { EventRecorder } from './event-recorder.ts'
 import { InformerPool } from './informer/informer-pool.ts'
@@ -100,14 +102,16 @@ export class Manager implements AsyncDisposable {
   readonly access: AccessReviews
   readonly #served = new AsyncDisposableStack()
   readonly #acting = new Map<string, Client>()
+  readonly #used: RecordedAccess
   #server: ManagerServer | undefined
   #working = false
   #leading: Promise<void> | undefined
   #sharing: Promise<void> | undefined
   #stopped: Promise<void> | undefined
 
-  private constructor(options: ManagerOptions, metrics: Metrics) {
+  private constructor(options: ManagerOptions, metrics: Metrics, access: RecordedAccess) {
     this.client = options.client
+    this.#used = access
     this.clock = options.clock ?? options.client.clock
     this.random = options.random ?? options.client.random
     this.log = guardedLogger(options.logger ?? silentLogger)
@@ -139,8 +143,10 @@ export class Manager implements AsyncDisposable {
    */
   static async start(options: ManagerOptions): Promise<Manager> {
     const metrics = options.metrics ?? Metrics.create()
-    if (options.crds !== undefined) await installDefinitions(options.client, options.crds)
-    const manager = new Manager(options, await metrics)
+    const access = new RecordedAccess()
+    const client = options.client.withTransport(access.over(options.client.transport))
+    if (options.crds !== undefined) await installDefinitions(client, options.crds)
+    const manager = new Manager({ ...options, client }, await metrics, access)
     try {
       manager.informers.watchDefinitions()
       if (options.server !== undefined) await manager.#serve(options.server)
@@ -171,6 +177,14 @@ export class Manager implements AsyncDisposable {
    */
   owns(namespace?: string): boolean {
     return this.shards === undefined || this.shards.owns(this.shards.shardOf(namespace))
+  }
+
+  /**
+   * Returns the rights that the manager and its controllers have made use of so far, as rules of a ClusterRole: after
+   * the tests of an operator, those that it needs.
+   */
+  rights(): readonly PolicyRule[] {
+    return this.#used.rules()
   }
 
   /** Builds a controller; its name is unique in the manager. */

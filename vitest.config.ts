@@ -16,6 +16,7 @@ export default defineConfig({
     // Only a test that fails takes so long. No test asserts how fast something is; that is for `npm run bench`.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    env: { FAIRLEAD_WAIT_TIMEOUT: '90000' },
     expect: { poll: { timeout: 90_000 } },
   },
 })

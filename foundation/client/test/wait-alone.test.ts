@@ -21,3 +21,23 @@ test('waitFor keeps the process alive while it waits, and no longer', () => {
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', cwd: import.meta.dirname })
   expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: 'gone\nWaitTimeout\n', stderr: '' })
 })
+
+test.each([
+  [undefined, 'ConfigMap default/never is not as expected after 4 s: it does not exist\n'],
+  ['50', 'ConfigMap default/never is not as expected after 0.05 s: it does not exist\n'],
+])('waitFor without a timeout ends before a test of vitest does; FAIRLEAD_WAIT_TIMEOUT=%s', (wait, message) => {
+  const waits = `
+import { ApiServer } from '@fairlead/apiserver'
+import { ConfigMap } from '@fairlead/client'
+await using server = await ApiServer.start()
+await server.client().waitFor(ConfigMap, 'default/never', () => true).catch(({ message }) => console.log(message))
+`
+  const args = [...sourceCondition, '--input-type=module', '-e', waits]
+  const { FAIRLEAD_WAIT_TIMEOUT: _own, ...env } = process.env
+  const { stdout, stderr } = spawnSync(process.execPath, args, {
+    encoding: 'utf8',
+    cwd: import.meta.dirname,
+    env: wait === undefined ? env : { ...env, FAIRLEAD_WAIT_TIMEOUT: wait },
+  })
+  expect({ stdout, stderr }).toEqual({ stdout: message, stderr: '' })
+})

@@ -77,6 +77,35 @@ describeClusters(({ open }) => {
     })
   })
 
+  test('a status that the definition has no subresource for is reported with what to add to it', async () => {
+    await using cluster = await open({ controllers: ['crd'] })
+    const [version] = memcachedDefinition.spec.versions
+    const { subresources: _none, ...versionWithout } = version as typeof version & { readonly subresources?: unknown }
+    const definition = { ...memcachedDefinition, spec: { ...memcachedDefinition.spec, versions: [versionWithout] } }
+    await installDefinitions(cluster.outside, [definition])
+    await using _manager = await Manager.start({
+      client: cluster.client,
+      setup: (manager) =>
+        manager
+          .controller('memcached')
+          .for(Memcached)
+          .reconcile(({ status }) => status.apply({ ready: 1 })),
+    })
+    await cluster.outside.apply(memcached('a', { size: 3 }))
+    const event = await eventually(async () => {
+      const { items } = await cluster.outside.list(KubeEvent, { namespace: 'default' })
+      const [found] = items.filter(({ regarding }) => regarding?.kind === 'Memcached' && regarding.name === 'a')
+      expect(found).toBeDefined()
+      return found!
+    })
+    expect([event.reason, event.note]).toEqual([
+      'InvalidRequest',
+      'Memcached has no status subresource, so its status cannot be written: add "subresources: {status: {}}" to the version in its CustomResourceDefinition',
+    ])
+    await cluster.outside.delete(CustomResourceDefinition, definition.metadata.name!)
+    await cluster.outside.waitForDeletion(CustomResourceDefinition, definition.metadata.name!)
+  })
+
   test('applies all its fields and leaves those of others unchanged; transition times change with the status only', async () => {
     await using run = await start(open, async ({ status, object }) => {
       const fine = object.spec.size > 2

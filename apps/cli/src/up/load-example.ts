@@ -22,6 +22,9 @@ export async function loadExample(admin: Client, example: Example): Promise<bool
   return true
 }
 
+/** Time for a definition to be established. Milliseconds. */
+const establishedTimeout = 30_000
+
 const prefix = 'example-'
 
 function markerName(example: string): string {
@@ -40,8 +43,11 @@ async function applyAll(admin: Client, objects: readonly KubeObject[]): Promise<
   for (const object of objects) {
     await admin.apply(object, { manager, force: false })
     if (object.kind !== 'CustomResourceDefinition') continue
-    await admin.waitFor(CustomResourceDefinition, object.metadata.name as string, (definition) =>
-      isConditionTrue(definition.status?.conditions, 'Established'),
+    await admin.waitFor(
+      CustomResourceDefinition,
+      object.metadata.name as string,
+      (definition) => isConditionTrue(definition.status?.conditions, 'Established'),
+      { timeout: establishedTimeout },
     )
     admin.discovery.invalidate()
   }

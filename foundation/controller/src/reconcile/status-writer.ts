@@ -1,8 +1,8 @@
 // Writes status by server-side apply: maintains observedGeneration and Ready; transition times change with the status
 // only.
-import { appliedFields, isApplied, withoutUndefined } from '@fairlead/client'
+import { ClientError, appliedFields, isApplied, withoutUndefined } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
-import { condition, findCondition, formatTime, parseApiVersion, setCondition } from '@fairlead/kube'
+import { condition, findCondition, formatTime, isNotFound, parseApiVersion, setCondition } from '@fairlead/kube'
 import type { Clock, Condition, JsonObject, KubeObject } from '@fairlead/kube'
 
 /** Status that a reconcile writes. `observedGeneration` is filled in; conditions need no times. */
@@ -105,6 +105,17 @@ export class ObjectStatus implements StatusWriter {
     return own.find((one) => one.type === 'Ready')?.status === undefined
   }
 
+  /** Returns the error of a status that the server does not serve: what to add, if the kind has no such subresource. */
+  async #noSubresource(error: unknown): Promise<unknown> {
+    const { subresources } = await this.#client.discovery.describe(this.#object)
+    if (subresources.includes('status')) return error
+    return new ClientError(
+      'InvalidRequest',
+      `${this.#object.kind} has no status subresource, so its status cannot be written: add "subresources: {status: {}}" to the version in its CustomResourceDefinition`,
+      { cause: error },
+    )
+  }
+
   async #write(status: StatusFields): Promise<void> {
     const { apiVersion, kind, metadata } = this.#object
     const generation = metadata.generation
@@ -125,7 +136,11 @@ export class ObjectStatus implements StatusWriter {
     }
     if (isApplied(this.#live, configuration, this.#client.manager, 'status')) return
     const sent = { ...configuration, metadata: { ...configuration.metadata, uid: metadata.uid } }
-    this.#live = (await this.#client.applyRaw(sent, { subresource: 'status', force: true })).object
+    try {
+      this.#live = (await this.#client.applyRaw(sent, { subresource: 'status', force: true })).object
+    } catch (error) {
+      throw isNotFound(error) ? await this.#noSubresource(error) : error
+    }
     this.#onWritten(this.#live)
   }
 }

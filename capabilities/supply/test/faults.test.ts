@@ -18,6 +18,7 @@ import {
   workload,
   workloadOf,
 } from './stage.ts'
+import { Disturbance } from '../../../test/support/disturbed-transport.ts'
 import type { Faults } from './faulty-transport.ts'
 
 let stage: Stage
@@ -90,6 +91,45 @@ describe('a kind that cannot be read after a restart', () => {
     await clock.advance(600_000)
     await stage.ready('team-a/app', 'True')
   })
+})
+
+describe('a kind that can no longer be read while the controllers run', () => {
+  const kinds = [
+    'clustersupplychains.carto.run',
+    'clustersourcetemplates.carto.run',
+    'clusterimagetemplates.carto.run',
+    'serviceaccounts',
+    'things.test.run',
+  ]
+  for (const plural of kinds) {
+    for (const fault of [403, 404] as const) {
+      test(`makes the status unknown until it is read again: ${plural} ${fault}`, async () => {
+        const disturbance = new Disturbance()
+        const clock = new FakeClock()
+        await stage.startControllers(clock, disturbance)
+        await stage.ready('team-a/app', 'True')
+        await stage.settle()
+        for (const verb of ['watch', 'list']) {
+          disturbance.begin(`${verb} ${plural}`, fault)
+          disturbance.interrupt(`${verb} ${plural}`)
+          for (let second = 0; second < 5; second++) {
+            await clock.advance(1000)
+            await stage.settle()
+          }
+          const { status } = await stage.owner('team-a/app', (one) => conditionsOf(one)['Ready']?.[0] !== 'True')
+          expect(status?.resources?.map(({ stampedRef }) => stampedRef?.name)).toEqual(['app-image', 'app-source'])
+          disturbance.heal()
+          for (let minute = 0; minute < 10; minute++) {
+            await clock.advance(60_000)
+            await stage.settle()
+          }
+          await stage.ready('team-a/app', 'True')
+          disturbance.refusesStreaming = true
+        }
+        expect(disturbance.deletions).toEqual([])
+      })
+    }
+  }
 })
 
 describe('with events that are late', () => {

@@ -2,11 +2,13 @@
 // they declare, the kind Thing to stamp, and a namespace per tenant with a service account `builder` and its role.
 import { ApiServer, memory } from '@fairlead/apiserver'
 import { Client } from '@fairlead/client'
+import type { Transport } from '@fairlead/client'
 import { Manager, installDefinitions } from '@fairlead/controller'
 import type { Clock, KubeObject } from '@fairlead/kube'
 import { crds, startControllers, supply, validators } from '@fairlead/supply'
 import type { Blueprint, Owner, Template } from '@fairlead/supply'
 import { patience } from '../../../test/support/until.ts'
+import { Disturbance, DisturbedTransport } from '../../../test/support/disturbed-transport.ts'
 import { FaultyTransport } from './faulty-transport.ts'
 import type { Faults } from './faulty-transport.ts'
 import { crd } from '../../../test/support/crd.ts'
@@ -66,9 +68,9 @@ export class Stage implements AsyncDisposable {
   }
 
   /** Starts the controllers, as after a start of the process. */
-  async startControllers(clock?: Clock, faults?: Faults): Promise<Manager> {
+  async startControllers(clock?: Clock, faults?: Faults | Disturbance): Promise<Manager> {
     const direct = this.server.client({ as: account }).transport
-    const transport = faults === undefined ? direct : new FaultyTransport(direct, faults)
+    const transport = disturbed(direct, faults)
     const client = new Client({ transport, clock })
     this.#manager = await Manager.start({ client, setup: (manager) => startControllers(manager) })
     return this.#manager
@@ -163,6 +165,11 @@ export class Stage implements AsyncDisposable {
     await this.stopControllers()
     await this.server[Symbol.asyncDispose]()
   }
+}
+
+function disturbed(direct: Transport, faults: Faults | Disturbance | undefined): Transport {
+  if (faults === undefined) return direct
+  return faults instanceof Disturbance ? new DisturbedTransport(direct, faults) : new FaultyTransport(direct, faults)
 }
 
 /** Returns conditions as `type -> [status, reason, message]`. */

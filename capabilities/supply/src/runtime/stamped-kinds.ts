@@ -109,12 +109,16 @@ export class StampedKinds {
     const { informer } = watch
     informer.addIndex(byController, controllerIds)
     const waiting = new Set<string>()
+    const users = new Set<string>()
+    let before = informer.state
     const subscription = informer.subscribe(
       {
-        state: () => {
+        state: (state) => {
           if (![...this.#watched.values()].some((one) => one.informer.state === 'Forbidden')) this.#grants.release()
-          for (const owner of waiting) this.#loop.add(owner)
+          // When a kind can no longer be read, the status of all that stamp it is out of date.
+          for (const owner of before === 'Synced' ? users : waiting) this.#loop.add(owner)
           waiting.clear()
+          before = state
         },
       },
       { replay: false },
@@ -127,7 +131,7 @@ export class StampedKinds {
       watch[Symbol.dispose]()
     }
     const firstList = listed(informer, this.#loop.client.clock, stop.signal)
-    const watched: WatchedKind = { informer, users: new Set(), waiting, firstList, [Symbol.dispose]: dispose }
+    const watched: WatchedKind = { informer, users, waiting, firstList, [Symbol.dispose]: dispose }
     this.#watched.set(id, watched)
     return watched
   }

@@ -7,7 +7,13 @@ import type { Client } from '@fairlead/client'
 import { Manager, installDefinitions } from '@fairlead/controller'
 import { FakeClock, asObject, parseYamlDocuments } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
-import { MapControllers, crds } from '@fairlead/metacontroller'
+import {
+  MapControllers,
+  callServices,
+  compositeControllers,
+  crds,
+  decoratorControllers,
+} from '@fairlead/metacontroller'
 import { Simulator, parseRules } from '@fairlead/simulator'
 import { patience } from '../test/support/until.ts'
 
@@ -30,6 +36,7 @@ export class Stage implements AsyncDisposable {
   readonly client: Client
   #manager: Manager | undefined
   #controllers: MapControllers | undefined
+  #others: readonly { readonly busy: number; stop(): Promise<void> }[] = []
 
   private constructor(clock: FakeClock, server: ApiServer) {
     this.clock = clock
@@ -67,7 +74,10 @@ export class Stage implements AsyncDisposable {
       client,
       random: repeatableRandom(),
       setup: (manager) => {
-        this.#controllers = new MapControllers(manager, { resolve: new Map(Object.entries(resolve ?? {})) })
+        const options = { resolve: new Map(Object.entries(resolve ?? {})) }
+        const calls = callServices(manager, options)
+        this.#controllers = new MapControllers(manager, options, calls)
+        this.#others = [compositeControllers(manager, calls), decoratorControllers(manager, calls)]
         if (rules !== undefined && existsSync(rules))
           new Simulator(parseRules(readFileSync(rules, 'utf8'), rules)).setup(manager)
       },
@@ -77,7 +87,12 @@ export class Stage implements AsyncDisposable {
 
   /** Stops the controllers, as a process that ends does. */
   async stopControllers(): Promise<void> {
-    const stopping = Promise.all([this.#controllers?.stop(), this.#manager?.stop(1000)])
+    const stopping = Promise.all([
+      ...this.#others.map((controllers) => controllers.stop()),
+      this.#controllers?.stop(),
+      this.#manager?.stop(1000),
+    ])
+    this.#others = []
     this.#controllers = undefined
     this.#manager = undefined
     await this.during(stopping)
@@ -93,7 +108,8 @@ export class Stage implements AsyncDisposable {
   async settle(): Promise<void> {
     for (let quiet = 0, revision = -1; quiet < 10; revision = this.server.store.revision) {
       await this.clock.advance(0)
-      quiet = (this.#controllers?.busy ?? 0) === 0 && this.server.store.revision === revision ? quiet + 1 : 0
+      const busy = this.#others.reduce((sum, controllers) => sum + controllers.busy, this.#controllers?.busy ?? 0)
+      quiet = busy === 0 && this.server.store.revision === revision ? quiet + 1 : 0
     }
   }
 

@@ -24,7 +24,7 @@ export const capabilities: readonly CapabilityEntry[] = [
   {
     name: 'metacontroller',
     aliases: ['map'],
-    summary: 'map controllers: for every input object, outputs made by a hook',
+    summary: 'map, composite and decorator controllers: objects that hooks make for other objects',
     load: async () => (await import('@fairlead/metacontroller')).metacontroller,
     commands: async () => (await import('@fairlead/metacontroller/commands')).commands,
   },

@@ -1,5 +1,8 @@
 // The types of the API: the generated ones under shorter names.
 import type {
+  CompositeController as GeneratedCompositeController,
+  CompositeControllerSpecHooksSync,
+  DecoratorController as GeneratedDecoratorController,
   MapController,
   MapControllerSpec,
   MapControllerSpecEndpointConfig,
@@ -44,3 +47,10 @@ export type HookVersion = MapHook['version']
 export const apiGroup = 'metacontroller.k8s.io'
 /** apiVersion of the API. */
 export const apiVersion = 'metacontroller.k8s.io/v1alpha1'
+
+/** A CompositeController. */
+export type CompositeController = GeneratedCompositeController
+/** A DecoratorController. */
+export type DecoratorController = GeneratedDecoratorController
+/** A hook of a CompositeController or DecoratorController. */
+export type SyncHook = CompositeControllerSpecHooksSync

@@ -1,17 +1,22 @@
 // The capability value of the controllers of metacontroller.k8s.io, which the command line composes.
 import type { Capability, PolicyRule } from '@fairlead/controller'
-import { mapControllerAccess } from './admission/required-access.ts'
+import { controllerAccess } from './admission/required-access.ts'
 import { apiGroup } from './api.ts'
+import { compositeControllers } from './composite/composite-controllers.ts'
 import { MapControllers } from './controllers/map-controller.ts'
+import { decoratorControllers } from './decorator/decorator-controllers.ts'
 import { crds } from './generated/crds.ts'
+import { callServices } from './hook/call-services.ts'
+
+const controllers = ['mapcontrollers', 'compositecontrollers', 'decoratorcontrollers']
 
 /**
  * The rights that every map controller needs. The kinds that a MapController names are granted by ClusterRoles
  * labelled `rbac.fairlead.dev/aggregate-to-metacontroller: "true"` (design decision 13); `fairlead map rbac` prints them.
  */
 const rules: readonly PolicyRule[] = [
-  { apiGroups: [apiGroup], resources: ['mapcontrollers'], verbs: ['get', 'list', 'watch'] },
-  { apiGroups: [apiGroup], resources: ['mapcontrollers/status'], verbs: ['patch'] },
+  { apiGroups: [apiGroup], resources: controllers, verbs: ['get', 'list', 'watch'] },
+  { apiGroups: [apiGroup], resources: controllers.map((plural) => `${plural}/status`), verbs: ['patch'] },
   { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: [''], resources: ['services'], verbs: ['get'] },
   { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['list'] },
@@ -30,10 +35,18 @@ export const metacontroller: Capability = {
   aliases: ['map'],
   crds,
   rules,
-  admission: [mapControllerAccess],
+  admission: controllerAccess,
   async setup(manager, options) {
-    const controllers = new MapControllers(manager, options)
-    return { relations: (object) => controllers.relations(object), stop: () => controllers.stop() }
+    const calls = callServices(manager, options)
+    const maps = new MapControllers(manager, options, calls)
+    const others = [compositeControllers(manager, calls), decoratorControllers(manager, calls)]
+    return {
+      relations: (object) => maps.relations(object),
+      stop: async () => {
+        await Promise.all(others.map((controllers) => controllers.stop()))
+        await maps.stop()
+      },
+    }
   },
   async commands() {
     return (await import('./commands/index.ts')).commands

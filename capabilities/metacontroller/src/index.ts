@@ -4,6 +4,13 @@ export { metacontroller } from './capability.ts'
 export { crds } from './generated/crds.ts'
 
 // the controllers
+export { compositeControllerKind, compositeControllers } from './composite/composite-controllers.ts'
+export type { CompositeControllerObject } from './composite/composite-controllers.ts'
+export { decoratorControllerKind, decoratorControllers } from './decorator/decorator-controllers.ts'
+export type { DecoratorControllerObject } from './decorator/decorator-controllers.ts'
+export { callServices } from './hook/call-services.ts'
+export type { CallServices } from './hook/call-services.ts'
+export type { SyncControllers } from './sync/sync-controllers.ts'
 export { MapControllers, mapControllerKind } from './controllers/map-controller.ts'
 export type { MapControllerObject } from './controllers/map-controller.ts'
 export type { FailingGroup, GroupRef } from './runtime/group-state.ts'

@@ -83,6 +83,48 @@ kind: Secret
 metadata: {name: b-copy}
 `
 
+describe('fairlead metacontroller rbac', () => {
+  test('prints the rights of composite and decorator controllers', async () => {
+    const path = file(
+      'sync.yaml',
+      `
+apiVersion: metacontroller.k8s.io/v1alpha1
+kind: CompositeController
+metadata: {name: fleets}
+spec:
+  parentResource: {apiVersion: harbour.example.com/v1, resource: fleets}
+  childResources: [{apiVersion: v1, resource: configmaps}]
+  hooks: {sync: {webhook: {url: "http://hook.ns/sync", authorization: {secretRef: {name: token, namespace: ns, key: key}}}}}
+---
+apiVersion: metacontroller.k8s.io/v1alpha1
+kind: DecoratorController
+metadata: {name: flags}
+spec:
+  resources: [{apiVersion: apps/v1, resource: statefulsets}]
+  attachments: [{apiVersion: v1, resource: services}]
+`,
+    )
+    const { out } = await runCommand('rbac', { filename: [path] }, { names: [] } as never)
+    const child = ['get', 'list', 'watch', 'create', 'patch', 'update', 'delete']
+    const rulesOf = (group: string, parent: string, of: string): object[] => [
+      { apiGroups: [group], resources: [parent], verbs: ['get', 'list', 'watch', 'patch', 'update'] },
+      { apiGroups: [group], resources: [`${parent}/status`], verbs: ['update'] },
+      { apiGroups: [group], resources: [`${parent}/finalizers`], verbs: ['update'] },
+      { apiGroups: [''], resources: [of], verbs: child },
+    ]
+    expect(parseYamlDocuments(out)).toMatchObject([
+      {
+        metadata: { name: 'fairlead:composite:fleets' },
+        rules: [
+          ...rulesOf('harbour.example.com', 'fleets', 'configmaps'),
+          { apiGroups: [''], resources: ['secrets'], resourceNames: ['token'], verbs: ['get'] },
+        ],
+      },
+      { metadata: { name: 'fairlead:decorator:flags' }, rules: rulesOf('apps', 'statefulsets', 'services') },
+    ])
+  })
+})
+
 describe('fairlead map render', () => {
   const files = [file('controller.yaml', controller), file('objects.yaml', objects)]
 

@@ -1,35 +1,104 @@
-// The rights that the author of a MapController needs: its inputs and related objects are sent to the hook that the spec
+// The rights that the author of a controller needs. Those of a MapController: its inputs and related objects are sent to the hook that the spec
 // names, its Secrets become credentials of that call, and its outputs are written. Without the check, the right to write
 // MapControllers would be worth every right that other MapControllers were granted.
 import type { RequiredAccess, Validator } from '@fairlead/controller'
+import type { KubeObject } from '@fairlead/kube'
 import { asJson, jsonEqual, parseApiVersion } from '@fairlead/kube'
 import { apiGroup } from '../api.ts'
-import type { MapController, MapControllerSpec } from '../api.ts'
-import { credentialSources } from '../engine/grants.ts'
+import type { CompositeController, DecoratorController, MapController, MapControllerSpec } from '../api.ts'
+import type { CredentialSource } from '../engine/grants.ts'
+import { credentialSources, webhooksOf } from '../engine/grants.ts'
 
-/** Refuses MapControllers that read or write what their author may not. */
-export const mapControllerAccess: Validator = {
-  group: apiGroup,
-  resources: ['mapcontrollers'],
-  validate: () => [],
-  authorize: (object, old) => {
-    if (old !== undefined && jsonEqual(asJson(object)['spec'] ?? null, asJson(old)['spec'] ?? null)) return []
-    return requiredAccess((object as unknown as MapController).spec)
-  },
+/** Refuses controllers that read or write what their author may not. */
+export const controllerAccess: readonly Validator[] = [
+  accessValidator('mapcontrollers', (object) => requiredAccess((object as unknown as MapController).spec)),
+  accessValidator('compositecontrollers', (object) => {
+    const {
+      parentResource,
+      childResources = [],
+      hooks,
+      endpointConfigs = [],
+    } = (object as unknown as CompositeController).spec
+    return syncAccess([parentResource], childResources, [...webhooksOf(hooks), ...endpointConfigs])
+  }),
+  accessValidator('decoratorcontrollers', (object) => {
+    const { resources, attachments = [], hooks, endpointConfigs = [] } = (object as unknown as DecoratorController).spec
+    return syncAccess(resources, attachments, [...webhooksOf(hooks), ...endpointConfigs])
+  }),
+]
+
+function accessValidator(resource: string, accessOf: (object: KubeObject) => readonly RequiredAccess[]): Validator {
+  return {
+    group: apiGroup,
+    resources: [resource],
+    validate: () => [],
+    authorize: (object, old) =>
+      old !== undefined && jsonEqual(asJson(object)['spec'] ?? null, asJson(old)['spec'] ?? null)
+        ? []
+        : accessOf(object),
+  }
+}
+
+type Resource = Pick<MapControllerSpec['parentResource'], 'apiVersion' | 'resource'>
+
+function accessTo(
+  { apiVersion, resource }: Resource,
+  verbs: readonly string[],
+  reason: string,
+  scope: Pick<RequiredAccess, 'namespace' | 'name'> = {},
+): RequiredAccess[] {
+  const { group } = parseApiVersion(apiVersion)
+  return verbs.map((verb) => ({ verb, group, resource, ...scope, reason }))
+}
+
+/** Returns the rights that the author of a CompositeController or DecoratorController needs. */
+function syncAccess(
+  parents: readonly Resource[],
+  children: readonly Resource[],
+  sources: readonly CredentialSource[],
+): RequiredAccess[] {
+  return [
+    ...parents.flatMap((parent) =>
+      accessTo(
+        parent,
+        ['list', 'update'],
+        `objects of ${parent.resource} are sent to the hook and changed as it responds`,
+      ),
+    ),
+    ...children.flatMap((child) =>
+      accessTo(
+        child,
+        ['list', 'create', 'update', 'delete'],
+        `objects of ${child.resource} are written as the hook responds`,
+      ),
+    ),
+    ...sources.flatMap(credentialAccess),
+  ]
+}
+
+function credentialAccess({ caBundle, authorization, basicAuth, clientTLS }: CredentialSource): RequiredAccess[] {
+  const get = (
+    resource: string,
+    ref: { readonly namespace: string; readonly name: string },
+    reason: string,
+  ): RequiredAccess[] =>
+    accessTo({ apiVersion: 'v1', resource }, ['get'], reason, { namespace: ref.namespace, name: ref.name })
+  const secrets = [caBundle?.secretRef, authorization?.secretRef, basicAuth?.secretRef, clientTLS?.secretRef]
+  const bundle = caBundle?.configMapRef
+  return [
+    ...secrets.flatMap((ref) =>
+      ref === undefined ? [] : get('secrets', ref, `the Secret ${ref.namespace}/${ref.name} is sent to the hook`),
+    ),
+    ...(bundle === undefined
+      ? []
+      : get('configmaps', bundle, `the ConfigMap ${bundle.namespace}/${bundle.name} is read for the hook`)),
+  ]
 }
 
 /** Returns the rights that the author of a spec needs. */
 export function requiredAccess(spec: MapControllerSpec): RequiredAccess[] {
   const required: RequiredAccess[] = []
-  const require = (
-    of: { readonly apiVersion: string; readonly resource: string },
-    verbs: readonly string[],
-    reason: string,
-    scope: Pick<RequiredAccess, 'namespace' | 'name'> = {},
-  ): void => {
-    const { group } = parseApiVersion(of.apiVersion)
-    for (const verb of verbs) required.push({ verb, group, resource: of.resource, ...scope, reason })
-  }
+  const require = (...access: Parameters<typeof accessTo>): void => void required.push(...accessTo(...access))
   require(spec.parentResource, ['list'], 'spec.parentResource is sent to the hook')
   for (const [at, input] of spec.inputResources.entries())
     require(input, ['list'], `spec.inputResources[${at}] is sent to the hook`)
@@ -47,19 +116,6 @@ export function requiredAccess(spec: MapControllerSpec): RequiredAccess[] {
     if (names === undefined) require(rule, ['list'], reason, scope)
     else for (const name of names) require(rule, ['get'], reason, { ...scope, name })
   }
-  for (const source of credentialSources(spec)) {
-    const { caBundle, authorization, basicAuth, clientTLS } = source
-    const secrets = [caBundle?.secretRef, authorization?.secretRef, basicAuth?.secretRef, clientTLS?.secretRef]
-    for (const ref of secrets) {
-      if (ref === undefined) continue
-      const { namespace, name } = ref
-      const reason = `the Secret ${namespace}/${name} is sent to the hook`
-      require({ apiVersion: 'v1', resource: 'secrets' }, ['get'], reason, { namespace, name })
-    }
-    if (caBundle?.configMapRef === undefined) continue
-    const { namespace, name } = caBundle.configMapRef
-    const reason = `the ConfigMap ${namespace}/${name} is read for the hook`
-    require({ apiVersion: 'v1', resource: 'configmaps' }, ['get'], reason, { namespace, name })
-  }
+  required.push(...credentialSources(spec).flatMap(credentialAccess))
   return required
 }

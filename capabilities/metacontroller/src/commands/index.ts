@@ -54,13 +54,19 @@ export const commands: readonly Command[] = [
   }),
   command({
     name: 'rbac',
-    summary: 'Print the ClusterRole that a MapController needs',
+    summary: 'Print the ClusterRole that a controller needs',
     examples: ['fairlead map rbac -f controller.yaml', 'fairlead map rbac my-controller | kubectl apply -f -'],
-    arguments: { names: { description: 'MapControllers of the cluster', optional: true, variadic: true } },
+    arguments: {
+      names: {
+        description: 'MapControllers, CompositeControllers and DecoratorControllers of the cluster',
+        optional: true,
+        variadic: true,
+      },
+    },
     options: {
       filename: {
         flags: '-f, --filename <file>',
-        description: 'file or folder with MapControllers; - is standard input',
+        description: 'file or folder with controllers; - is standard input',
         repeatable: true,
       },
     },

@@ -1,27 +1,57 @@
-// `fairlead map rbac`: the rights that MapControllers need, ready for kubectl apply.
+// `fairlead metacontroller rbac`: the rights that controllers need, ready for kubectl apply.
 import type { CommandContext } from '@fairlead/controller/command'
+import type { KubeObject } from '@fairlead/kube'
 import { stringifyYamlDocuments } from '@fairlead/kube'
 import { CommandError, exitCode, usageError } from '@fairlead/offline'
-import type { MapController } from '../api.ts'
+import type { CompositeController, DecoratorController, MapController } from '../api.ts'
+import { apiVersion } from '../api.ts'
+import { compositeControllerKind } from '../composite/composite-controllers.ts'
 import { mapControllerKind } from '../controllers/map-controller.ts'
-import { clusterRoleFor } from '../engine/grants.ts'
+import { decoratorControllerKind } from '../decorator/decorator-controllers.ts'
+import { clusterRoleFor, compositeRoleFor, decoratorRoleFor } from '../engine/grants.ts'
 import { readMapManifests } from '../offline/manifests.ts'
 
-/** Prints one ClusterRole for each MapController of the files, or of the cluster by name. */
+const kinds = [mapControllerKind, compositeControllerKind, decoratorControllerKind]
+
+/** Prints one ClusterRole for each controller of the files, or of the cluster by name. */
 export async function run(
   context: CommandContext<{ readonly filename: readonly string[] }, { readonly names: readonly string[] }>,
 ): Promise<number> {
   const { filename: files } = context.options
   const { names } = context.arguments
   if (files.length === 0 && names.length === 0)
-    throw usageError('Name a file (-f controller.yaml) or a MapController of the cluster')
-  const read = await readMapManifests(files, context.stdin)
-  const controllers: Pick<MapController, 'metadata' | 'spec'>[] = read.controllers.map(({ controller }) => controller)
-  if (names.length > 0) {
-    const client = await context.client()
-    for (const name of names) controllers.push(await client.get(mapControllerKind, name))
-  }
-  if (controllers.length === 0) throw new CommandError(`There is no MapController in ${files.join(', ')}`)
-  context.out(stringifyYamlDocuments(controllers.map(clusterRoleFor)))
+    throw usageError('Name a file (-f controller.yaml) or a controller of the cluster')
+  const { objects } = await readMapManifests(files, context.stdin)
+  const roles = objects.flatMap((object) => roleOf(object) ?? [])
+  for (const name of names) roles.push(...(await rolesOf(context, name)))
+  if (roles.length === 0) throw new CommandError(`There is no MapController in ${files.join(', ')}`)
+  context.out(stringifyYamlDocuments(roles))
   return exitCode.ok
+}
+
+/** Controllers of different kinds may have one name. Throws StatusError 404 when there is none. */
+async function rolesOf(context: CommandContext<unknown, unknown>, name: string): Promise<readonly KubeObject[]> {
+  const client = await context.client()
+  const roles: KubeObject[] = []
+  for (const kind of kinds) {
+    const found = await client.find<KubeObject>(kind, name)
+    const role = found === undefined ? undefined : roleOf(found)
+    if (role !== undefined) roles.push(role)
+  }
+  if (roles.length === 0) await client.get(mapControllerKind, name)
+  return roles
+}
+
+function roleOf(object: KubeObject): KubeObject | undefined {
+  if (object.apiVersion !== apiVersion) return undefined
+  switch (object.kind) {
+    case 'MapController':
+      return clusterRoleFor(object as unknown as MapController)
+    case 'CompositeController':
+      return compositeRoleFor(object as unknown as CompositeController)
+    case 'DecoratorController':
+      return decoratorRoleFor(object as unknown as DecoratorController)
+    default:
+      return undefined
+  }
 }

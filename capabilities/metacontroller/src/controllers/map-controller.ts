@@ -1,7 +1,7 @@
 // The controller of MapControllers: starts a run for each, restarts it when its spec changes, stops it when it is
 // deleted and reports its state.
 import type { Client, Kind } from '@fairlead/client'
-import { CustomResourceDefinition, backoffDelay, isClientError, isInCluster, kind } from '@fairlead/client'
+import { CustomResourceDefinition, backoffDelay, isClientError, kind } from '@fairlead/client'
 import type {
   CapabilityOptions,
   Controller,
@@ -11,7 +11,7 @@ import type {
   Relation,
   Result,
 } from '@fairlead/controller'
-import { HookClient, after, anyOf, generationChanged } from '@fairlead/controller'
+import { after, anyOf, generationChanged } from '@fairlead/controller'
 import type { Condition, JsonValue, KubeObject } from '@fairlead/kube'
 import { SelectorError, condition, isTerminating, jsonEqual, selectorFrom } from '@fairlead/kube'
 import type { MapController } from '../api.ts'
@@ -20,8 +20,8 @@ import type { Hooks } from '../engine/hook.ts'
 import { inputFilter } from '../engine/input.ts'
 import type { ControllerKinds } from '../engine/kinds.ts'
 import { definitionNames, resolveKinds } from '../engine/kinds.ts'
-import { serviceResolver } from '../hook/address.ts'
-import { CallMetrics } from '../hook/call-metrics.ts'
+import type { CallServices } from '../hook/call-services.ts'
+import { callServices } from '../hook/call-services.ts'
 import { ExpressionError } from '../hook/expression.ts'
 import { InvalidHookError, makeHooks } from '../hook/make-hooks.ts'
 import { discoveredResource } from '../runtime/discovered-resource.ts'
@@ -62,9 +62,8 @@ interface Running {
 /** Runs all MapControllers of a cluster. */
 export class MapControllers {
   readonly #manager: Manager
-  readonly #callMetrics: CallMetrics
+  readonly #calls: CallServices
   readonly #outputMetrics: OutputMetrics
-  readonly #http: HookClient
   readonly #running = new Map<string, Running>()
   /** Runs that are being stopped; the next one of the same name starts afterwards. */
   readonly #stopping = new Map<string, Promise<void>>()
@@ -72,17 +71,15 @@ export class MapControllers {
   /** Number of lookups of unknown kinds, with the resourceVersions of the definitions. */
   readonly #lookups = new Map<string, { readonly versions: string; readonly count: number }>()
 
-  /** Watches MapControllers with the caches of a manager. */
-  constructor(manager: Manager, options: Pick<CapabilityOptions, 'resolve'>) {
-    const { client, clock, endpoints } = manager
+  /** Watches MapControllers with the caches of a manager. Disposes `calls` when it stops. */
+  constructor(
+    manager: Manager,
+    options: Pick<CapabilityOptions, 'resolve'>,
+    calls: CallServices = callServices(manager, options),
+  ) {
     this.#manager = manager
-    this.#callMetrics = new CallMetrics(manager.metrics.registry)
+    this.#calls = calls
     this.#outputMetrics = new OutputMetrics(manager.metrics.registry)
-    const resolve =
-      isInCluster() && options.resolve.size === 0
-        ? undefined
-        : serviceResolver({ client, clock, resolve: options.resolve })
-    this.#http = new HookClient({ clock, endpoints, resolve, userAgent: 'fairlead-map', suspendsCalls: true })
     this.#controller = manager
       .controller('map')
       .for(mapControllerKind, { when: anyOf(generationChanged, shardsReported) })
@@ -118,7 +115,7 @@ export class MapControllers {
   async stop(): Promise<void> {
     for (const name of [...this.#running.keys()]) this.#stop(name)
     await Promise.all(this.#stopping.values())
-    await this.#http[Symbol.asyncDispose]()
+    await this.#calls[Symbol.asyncDispose]()
   }
 
   async #reconcile(context: ReconcileContext<MapControllerObject>): Promise<Result> {
@@ -228,7 +225,7 @@ export class MapControllers {
   async #accept(object: MapController, client: Client): Promise<Accepted | { readonly refusal: Condition }> {
     const { clock, client: own } = this.#manager
     try {
-      const hooks = makeHooks(object, { http: this.#http, client, clock, metrics: this.#callMetrics })
+      const hooks = makeHooks(object, { ...this.#calls, client, clock })
       const kinds = await resolveKinds(object.spec, (name) => discoveredResource(own.discovery, name))
       for (const kind of kinds.inputs) inputFilter(kind)
       for (const { spec } of [...kinds.inputs, ...kinds.related])

@@ -3,7 +3,13 @@
 import type { PolicyRule } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { parseApiVersion } from '@fairlead/kube'
-import type { EndpointConfig, MapController, MapControllerSpec } from '../api.ts'
+import type {
+  CompositeController,
+  DecoratorController,
+  EndpointConfig,
+  MapController,
+  MapControllerSpec,
+} from '../api.ts'
 
 const read = ['get', 'list', 'watch']
 
@@ -32,41 +38,100 @@ export function rulesFor(spec: MapControllerSpec): PolicyRule[] {
     ({ namespaceSelector }) => namespaceSelector !== undefined,
   )
   if (byNamespace) grants.add('', 'namespaces', read)
-  for (const source of credentialSources(spec)) {
-    const bundle = source.caBundle
-    if (bundle?.configMapRef !== undefined) grants.add('', 'configmaps', ['get'], bundle.configMapRef.name)
-    for (const ref of [
-      bundle?.secretRef,
-      source.authorization?.secretRef,
-      source.basicAuth?.secretRef,
-      source.clientTLS?.secretRef,
-    ]) {
-      if (ref !== undefined) grants.add('', 'secrets', ['get'], ref.name)
-    }
-  }
+  for (const source of credentialSources(spec)) addCredentials(grants, source)
   return grants.rules()
+}
+
+/** A resource as a spec names it. */
+type Resource = Pick<CompositeController['spec']['parentResource'], 'apiVersion' | 'resource'>
+
+/**
+ * Returns the rules for a CompositeController or DecoratorController. The kinds that its customize hook asks for are not
+ * known beforehand.
+ */
+export function syncRulesFor({
+  parents,
+  children,
+  sources,
+}: {
+  readonly parents: readonly Resource[]
+  readonly children: readonly Resource[]
+  readonly sources: readonly CredentialSource[]
+}): PolicyRule[] {
+  const grants = new Grants()
+  const grant = ({ apiVersion, resource }: Resource, verbs: readonly string[], subresource = ''): void =>
+    grants.add(parseApiVersion(apiVersion).group, resource + subresource, verbs)
+  for (const parent of parents) {
+    grant(parent, [...read, 'patch', 'update'])
+    grant(parent, ['update'], '/status')
+    grant(parent, ['update'], '/finalizers')
+  }
+  for (const child of children) grant(child, [...read, 'create', 'patch', 'update', 'delete'])
+  for (const source of sources) addCredentials(grants, source)
+  return grants.rules()
+}
+
+/** Returns the ClusterRole of a CompositeController. */
+export function compositeRoleFor({ metadata, spec }: Pick<CompositeController, 'metadata' | 'spec'>): KubeObject {
+  const { parentResource, childResources = [], hooks, endpointConfigs = [] } = spec
+  const sources = [...webhooksOf(hooks), ...endpointConfigs]
+  return clusterRole(
+    'composite',
+    metadata.name,
+    syncRulesFor({ parents: [parentResource], children: childResources, sources }),
+  )
+}
+
+/** Returns the ClusterRole of a DecoratorController. */
+export function decoratorRoleFor({ metadata, spec }: Pick<DecoratorController, 'metadata' | 'spec'>): KubeObject {
+  const { resources, attachments = [], hooks, endpointConfigs = [] } = spec
+  const sources = [...webhooksOf(hooks), ...endpointConfigs]
+  return clusterRole('decorator', metadata.name, syncRulesFor({ parents: resources, children: attachments, sources }))
+}
+
+/** Returns the webhooks of a CompositeController or DecoratorController that are called. */
+export function webhooksOf(hooks: DecoratorController['spec']['hooks']): readonly CredentialSource[] {
+  return [hooks?.sync?.webhook, hooks?.finalize?.webhook, hooks?.customize?.webhook].filter(
+    (webhook) => webhook !== undefined,
+  )
 }
 
 /** Returns the ClusterRole that grants them. */
 export function clusterRoleFor(controller: Pick<MapController, 'metadata' | 'spec'>): KubeObject {
+  return clusterRole('map', controller.metadata.name, rulesFor(controller.spec))
+}
+
+function clusterRole(kind: string, name: string | undefined, rules: readonly PolicyRule[]): KubeObject {
   return {
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: 'ClusterRole',
     metadata: {
-      name: `fairlead:map:${controller.metadata.name ?? ''}`,
+      name: `fairlead:${kind}:${name ?? ''}`,
       labels: { 'rbac.fairlead.dev/aggregate-to-metacontroller': 'true' },
     },
-    rules: rulesFor(controller.spec),
+    rules,
   }
 }
 
 /** Returns the parts of a spec that name Secrets and ConfigMaps with credentials of hooks. */
-export function credentialSources({
-  hooks,
-  endpointConfigs = [],
-}: MapControllerSpec): Pick<EndpointConfig, 'caBundle' | 'authorization' | 'basicAuth' | 'clientTLS'>[] {
+export function credentialSources({ hooks, endpointConfigs = [] }: MapControllerSpec): CredentialSource[] {
   const webhooks = [hooks.map.webhook, hooks.tombstone?.webhook].filter((webhook) => webhook !== undefined)
   return [...webhooks, ...endpointConfigs]
+}
+
+/** Secrets and ConfigMaps with the credentials of a hook. */
+export type CredentialSource = Pick<EndpointConfig, 'caBundle' | 'authorization' | 'basicAuth' | 'clientTLS'>
+
+function addCredentials(grants: Grants, source: CredentialSource): void {
+  const bundle = source.caBundle
+  if (bundle?.configMapRef !== undefined) grants.add('', 'configmaps', ['get'], bundle.configMapRef.name)
+  const secrets = [
+    bundle?.secretRef,
+    source.authorization?.secretRef,
+    source.basicAuth?.secretRef,
+    source.clientTLS?.secretRef,
+  ]
+  for (const ref of secrets) if (ref !== undefined) grants.add('', 'secrets', ['get'], ref.name)
 }
 
 /** Verbs by resource, and for named objects by name. */

@@ -33,12 +33,7 @@ export interface RequestFacts {
 export function hookRequest(facts: RequestFacts): JsonObject {
   const { controller, parent, mapKey, input, trim } = facts
   const trimmed = (object: KubeObject): JsonObject => asJson(trim === 'none' ? object : withoutManagedFields(object))
-  // v1 leaves out the namespace that is the parent's own; v2 never does (Q10).
-  const implied = facts.version === 'v1' ? parent.metadata.namespace : undefined
-  const keyed = (object: KubeObject): string => {
-    const { namespace, name = '' } = object.metadata
-    return namespace === undefined || namespace === implied ? name : `${namespace}/${name}`
-  }
+  const keyed = requestKeys(parent, facts.version)
   return {
     ...(trim === 'controller' ? {} : { controller: trimmed(controller as unknown as KubeObject) }),
     parent: trimmed(parent),
@@ -49,8 +44,17 @@ export function hookRequest(facts: RequestFacts): JsonObject {
   }
 }
 
+/**
+ * Returns the key of an object in requests: v1 leaves out the namespace that is the parent's own; v2 never does (Q10).
+ */
+export function requestKeys(parent: KubeObject, version: HookVersion): (object: KubeObject) => string {
+  const implied = version === 'v1' ? parent.metadata.namespace : undefined
+  return ({ metadata: { namespace, name = '' } }) =>
+    namespace === undefined || namespace === implied ? name : `${namespace}/${name}`
+}
+
 /** `{ "ConfigMap.v1": { "<key>": object } }`. Two rules may select objects of one kind. */
-function objectsByKind(
+export function objectsByKind(
   kinds: readonly ObjectsOfKind[],
   keyed: (object: KubeObject) => string,
   trimmed: (object: KubeObject) => JsonObject,
@@ -70,7 +74,7 @@ const trimmedObjects = new WeakMap<KubeObject, KubeObject>()
  * Returns the object without `metadata.managedFields`; cached, because parents and controllers are sent again and
  * again.
  */
-function withoutManagedFields(object: KubeObject): KubeObject {
+export function withoutManagedFields(object: KubeObject): KubeObject {
   if (object.metadata?.managedFields === undefined) return object
   const known = trimmedObjects.get(object)
   if (known !== undefined) return known

@@ -3,7 +3,7 @@ import type { JsonValue, KubeObject } from '@fairlead/kube'
 import { isJsonObject, parseApiVersion } from '@fairlead/kube'
 import type { Identity } from './identity.ts'
 import { formatIdentity } from './identity.ts'
-import type { OutputKind } from './resource.ts'
+import type { OutputKind, ResolvedResource } from './resource.ts'
 import { groupResource } from './resource.ts'
 
 /**
@@ -37,11 +37,7 @@ export class ResponseError extends Error {
 }
 
 /** An output as the hook wants it: its identity, its kind, and the object itself. */
-export interface DesiredOutput {
-  readonly identity: Identity
-  readonly kind: OutputKind
-  readonly object: KubeObject
-}
+export type DesiredOutput = DesiredObject<OutputKind>
 
 /** The response of a map hook. */
 export interface MapResponse {
@@ -79,7 +75,7 @@ export function readMapResponse(body: ResponseBody, context: ResponseContext): M
   const outputs: DesiredOutput[] = []
   const indexes = new Map<string, number>()
   for (const [index, entry] of list.entries()) {
-    const output = readOutput(entry, `outputs[${index}]`, context)
+    const output = readOutput(entry, `outputs[${index}]`, { ...context, declaredIn: 'outputResources' })
     const name = formatIdentity(output.identity)
     const first = indexes.get(name)
     if (first !== undefined) {
@@ -164,20 +160,39 @@ function boundedResync(seconds: number | undefined): number | undefined {
   return seconds === undefined ? undefined : Math.min(Math.max(seconds, minResync), maxResync)
 }
 
-function readOutput(entry: JsonValue, path: string, { parent, kinds }: ResponseContext): DesiredOutput {
+/** An object that a hook wants, of a declared kind. */
+export interface DesiredObject<K extends ResolvedResource> {
+  readonly identity: Identity
+  readonly kind: K
+  readonly object: KubeObject
+}
+
+/** The parent of desired objects, the kinds that they may have, and the field of the spec that declares the kinds. */
+export interface DeclaredKinds<K extends ResolvedResource> {
+  readonly parent: KubeObject
+  readonly kinds: readonly K[]
+  readonly declaredIn: string
+}
+
+/** Reads a desired object. `path` is its place in the response. Throws ResponseError. */
+export function readOutput<K extends ResolvedResource>(
+  entry: JsonValue,
+  path: string,
+  { parent, kinds, declaredIn }: DeclaredKinds<K>,
+): DesiredObject<K> {
   const { apiVersion, kind, name, namespace, object } = readNames(entry, path)
   const { group } = parseApiVersion(apiVersion)
   const declared = kinds.find((other) => other.group === group && other.kind === kind)
   if (declared === undefined) {
     throw new ResponseError(
       'UndeclaredKind',
-      `${path} is a ${kind} of ${apiVersion}, which outputResources does not list (it lists ${kinds.map(groupResource).join(', ')}); add the kind there or leave the output out`,
+      `${path} is a ${kind} of ${apiVersion}, which ${declaredIn} does not list (it lists ${kinds.map(groupResource).join(', ')}); add the kind there or leave the output out`,
     )
   }
   if (declared.apiVersion !== apiVersion) {
     throw new ResponseError(
       'OtherVersion',
-      `${path} is a ${kind} of ${apiVersion}, but outputResources lists ${declared.apiVersion}; use one version in both`,
+      `${path} is a ${kind} of ${apiVersion}, but ${declaredIn} lists ${declared.apiVersion}; use one version in both`,
     )
   }
   const identity = { group, kind, namespace: namespaceOf(path, declared, namespace, parent), name }
@@ -185,7 +200,7 @@ function readOutput(entry: JsonValue, path: string, { parent, kinds }: ResponseC
 }
 
 /** Returns the namespace of an output: an owner cannot own across namespaces (Q4). */
-function namespaceOf(path: string, kind: OutputKind, namespace: string | undefined, parent: KubeObject): string {
+function namespaceOf(path: string, kind: ResolvedResource, namespace: string | undefined, parent: KubeObject): string {
   const own = parent.metadata.namespace ?? ''
   if (!kind.namespaced) {
     if (own !== '') {

@@ -7,6 +7,3198 @@ export const crds: readonly KubeObject[] = [
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
     "metadata": {
+      "name": "compositecontrollers.metacontroller.k8s.io",
+      "annotations": {
+        "api-approved.kubernetes.io": "unapproved, request not yet submitted"
+      }
+    },
+    "spec": {
+      "group": "metacontroller.k8s.io",
+      "scope": "Cluster",
+      "names": {
+        "kind": "CompositeController",
+        "listKind": "CompositeControllerList",
+        "plural": "compositecontrollers",
+        "singular": "compositecontroller",
+        "shortNames": [
+          "cc",
+          "cctl"
+        ],
+        "categories": [
+          "fairlead"
+        ]
+      },
+      "versions": [
+        {
+          "name": "v1alpha1",
+          "served": true,
+          "storage": true,
+          "subresources": {
+            "status": {}
+          },
+          "additionalPrinterColumns": [
+            {
+              "name": "Ready",
+              "type": "string",
+              "description": "Whether every object is in sync.",
+              "jsonPath": ".status.conditions[?(@.type==\"Ready\")].status"
+            },
+            {
+              "name": "Reason",
+              "type": "string",
+              "description": "The reason of the Ready condition.",
+              "jsonPath": ".status.conditions[?(@.type==\"Ready\")].reason"
+            },
+            {
+              "name": "Parents",
+              "type": "integer",
+              "description": "Number of objects that the controller works on.",
+              "jsonPath": ".status.parents"
+            },
+            {
+              "name": "Failing",
+              "type": "integer",
+              "description": "Objects whose last call or write failed.",
+              "jsonPath": ".status.failingParents"
+            },
+            {
+              "name": "Age",
+              "type": "date",
+              "jsonPath": ".metadata.creationTimestamp"
+            },
+            {
+              "name": "Status",
+              "type": "string",
+              "description": "The message of the Ready condition.",
+              "priority": 1,
+              "jsonPath": ".status.conditions[?(@.type==\"Ready\")].message"
+            }
+          ],
+          "schema": {
+            "openAPIV3Schema": {
+              "type": "object",
+              "description": "A CompositeController maintains the children of every parent object: a hook is sent a parent with the children that exist, and returns the desired children and the status of the parent.",
+              "required": [
+                "metadata",
+                "spec"
+              ],
+              "properties": {
+                "apiVersion": {
+                  "type": "string",
+                  "description": "The version of the API that this object is written in."
+                },
+                "kind": {
+                  "type": "string",
+                  "description": "CompositeController."
+                },
+                "metadata": {
+                  "type": "object"
+                },
+                "spec": {
+                  "type": "object",
+                  "description": "The kinds of parents and children, and the hooks that compute the children.",
+                  "required": [
+                    "parentResource"
+                  ],
+                  "properties": {
+                    "parentResource": {
+                      "type": "object",
+                      "description": "The kind of the parents. Their kind must have a status subresource, and their field spec.selector, a label selector, must select their children unless generateSelector is set.",
+                      "required": [
+                        "apiVersion",
+                        "resource"
+                      ],
+                      "properties": {
+                        "apiVersion": {
+                          "type": "string",
+                          "description": "Group and version, such as apps/v1; v1 for the core group."
+                        },
+                        "resource": {
+                          "type": "string",
+                          "description": "Plural name of the resource in lower case, such as configmaps."
+                        },
+                        "labelSelector": {
+                          "type": "object",
+                          "description": "Only objects whose labels match are used. Left out, all are.",
+                          "x-kubernetes-map-type": "atomic",
+                          "properties": {
+                            "matchLabels": {
+                              "type": "object",
+                              "description": "Labels that the object must have with exactly these values.",
+                              "additionalProperties": {
+                                "type": "string"
+                              }
+                            },
+                            "matchExpressions": {
+                              "type": "array",
+                              "description": "Requirements that must all be met in addition to matchLabels.",
+                              "items": {
+                                "type": "object",
+                                "description": "One requirement on one label.",
+                                "required": [
+                                  "key",
+                                  "operator"
+                                ],
+                                "properties": {
+                                  "key": {
+                                    "type": "string",
+                                    "description": "The label's key."
+                                  },
+                                  "operator": {
+                                    "type": "string",
+                                    "description": "The relation of the label's value to values.",
+                                    "enum": [
+                                      "In",
+                                      "NotIn",
+                                      "Exists",
+                                      "DoesNotExist"
+                                    ]
+                                  },
+                                  "values": {
+                                    "type": "array",
+                                    "description": "The values of In and NotIn.",
+                                    "items": {
+                                      "type": "string"
+                                    }
+                                  }
+                                }
+                              }
+                            }
+                          }
+                        },
+                        "revisionHistory": {
+                          "type": "object",
+                          "description": "The fields whose change makes a new revision, for the rolling methods.",
+                          "properties": {
+                            "fieldPaths": {
+                              "type": "array",
+                              "description": "Names of fields joined by dots; spec when left out.",
+                              "items": {
+                                "type": "string"
+                              }
+                            }
+                          }
+                        },
+                        "ignoreStatusChanges": {
+                          "type": "boolean",
+                          "description": "A change calls the hook only when generation, labels, annotations or deletionTimestamp of the object changed."
+                        }
+                      }
+                    },
+                    "childResources": {
+                      "type": "array",
+                      "description": "The kinds that hooks may return. Every child is controlled by its parent, and in its namespace when it has one.",
+                      "items": {
+                        "type": "object",
+                        "description": "One kind.",
+                        "required": [
+                          "apiVersion",
+                          "resource"
+                        ],
+                        "properties": {
+                          "apiVersion": {
+                            "type": "string",
+                            "description": "Group and version, such as apps/v1; v1 for the core group."
+                          },
+                          "resource": {
+                            "type": "string",
+                            "description": "Plural name of the resource in lower case, such as configmaps."
+                          },
+                          "updateStrategy": {
+                            "type": "object",
+                            "description": "The update of a child that differs from what the hook wants.",
+                            "properties": {
+                              "method": {
+                                "type": "string",
+                                "description": "OnDelete (when left out) leaves a child as it is until a client deletes it. Recreate deletes it and creates a new one. InPlace updates it. The rolling methods do the same to one child after the other.",
+                                "enum": [
+                                  "OnDelete",
+                                  "Recreate",
+                                  "InPlace",
+                                  "RollingRecreate",
+                                  "RollingInPlace"
+                                ]
+                              },
+                              "statusChecks": {
+                                "type": "object",
+                                "description": "Conditions that an updated child must have before the next one is updated, for the rolling methods.",
+                                "properties": {
+                                  "conditions": {
+                                    "type": "array",
+                                    "description": "The conditions.",
+                                    "items": {
+                                      "type": "object",
+                                      "description": "One condition.",
+                                      "required": [
+                                        "type"
+                                      ],
+                                      "properties": {
+                                        "type": {
+                                          "type": "string",
+                                          "description": "The type of the condition."
+                                        },
+                                        "status": {
+                                          "type": "string",
+                                          "description": "The status that it must have; any when left out."
+                                        },
+                                        "reason": {
+                                          "type": "string",
+                                          "description": "The reason that it must have; any when left out."
+                                        }
+                                      }
+                                    }
+                                  }
+                                }
+                              }
+                            }
+                          }
+                        }
+                      }
+                    },
+                    "hooks": {
+                      "type": "object",
+                      "description": "The hooks.",
+                      "properties": {
+                        "sync": {
+                          "type": "object",
+                          "description": "Returns the desired children and the status of a parent.",
+                          "properties": {
+                            "version": {
+                              "type": "string",
+                              "description": "v1 keys the objects of a request by name (namespace/name under a cluster-scoped parent) and reads responses loosely; v2 keys namespaced objects always by namespace/name and refuses unknown and duplicate fields.",
+                              "enum": [
+                                "v1",
+                                "v2"
+                              ],
+                              "default": "v1"
+                            },
+                            "webhook": {
+                              "type": "object",
+                              "description": "A server that receives a JSON request by POST and responds 200 with JSON.",
+                              "properties": {
+                                "url": {
+                                  "type": "string",
+                                  "description": "The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too."
+                                },
+                                "service": {
+                                  "type": "object",
+                                  "description": "The Service of the server.",
+                                  "required": [
+                                    "name",
+                                    "namespace"
+                                  ],
+                                  "properties": {
+                                    "name": {
+                                      "type": "string",
+                                      "description": "Name of the Service."
+                                    },
+                                    "namespace": {
+                                      "type": "string",
+                                      "description": "Namespace of the Service."
+                                    },
+                                    "port": {
+                                      "type": "integer",
+                                      "format": "int32",
+                                      "description": "Port of the Service.",
+                                      "default": 80
+                                    },
+                                    "protocol": {
+                                      "type": "string",
+                                      "description": "The protocol of the server.",
+                                      "enum": [
+                                        "http",
+                                        "https"
+                                      ],
+                                      "default": "http"
+                                    }
+                                  }
+                                },
+                                "path": {
+                                  "type": "string",
+                                  "description": "Path of the hook at the Service."
+                                },
+                                "timeout": {
+                                  "type": "string",
+                                  "description": "Time limit of a call, as a Go duration such as 10s. Zero and less mean 10s.",
+                                  "default": "10s"
+                                },
+                                "responseUnMarshallMode": {
+                                  "type": "string",
+                                  "description": "strict refuses responses with unknown or duplicate fields. The default is loose for version v1, strict for v2.",
+                                  "enum": [
+                                    "loose",
+                                    "strict"
+                                  ]
+                                },
+                                "etag": {
+                                  "type": "object",
+                                  "description": "Lets the server respond 304 when its last response for a group is still valid.",
+                                  "properties": {
+                                    "enabled": {
+                                      "type": "boolean",
+                                      "description": "Whether If-None-Match is sent."
+                                    },
+                                    "cacheTimeoutSeconds": {
+                                      "type": "integer",
+                                      "format": "int32",
+                                      "description": "Time for which a response is cached.",
+                                      "default": 300
+                                    },
+                                    "cacheCleanupSeconds": {
+                                      "type": "integer",
+                                      "format": "int32",
+                                      "description": "Interval at which expired responses are removed.",
+                                      "default": 900
+                                    }
+                                  }
+                                },
+                                "caBundle": {
+                                  "type": "object",
+                                  "description": "The certificate authorities that the server's certificate must be signed by; those of the system when left out.",
+                                  "properties": {
+                                    "inline": {
+                                      "type": "string",
+                                      "description": "Certificates in PEM form."
+                                    },
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The object that holds the certificates.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the object."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the object."
+                                        },
+                                        "key": {
+                                          "type": "string",
+                                          "description": "The entry that holds them.",
+                                          "default": "ca.crt"
+                                        }
+                                      }
+                                    },
+                                    "configMapRef": {
+                                      "type": "object",
+                                      "description": "The object that holds the certificates.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the object."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the object."
+                                        },
+                                        "key": {
+                                          "type": "string",
+                                          "description": "The entry that holds them.",
+                                          "default": "ca.crt"
+                                        }
+                                      }
+                                    }
+                                  }
+                                },
+                                "authorization": {
+                                  "type": "object",
+                                  "description": "A header Authorization from a Secret.",
+                                  "required": [
+                                    "secretRef"
+                                  ],
+                                  "properties": {
+                                    "type": {
+                                      "type": "string",
+                                      "description": "The scheme before the credentials.",
+                                      "default": "Bearer"
+                                    },
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The Secret that holds the credentials.",
+                                      "required": [
+                                        "name",
+                                        "namespace",
+                                        "key"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the Secret."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the Secret."
+                                        },
+                                        "key": {
+                                          "type": "string",
+                                          "description": "The entry that holds the credentials."
+                                        }
+                                      }
+                                    }
+                                  }
+                                },
+                                "basicAuth": {
+                                  "type": "object",
+                                  "description": "User and password from a Secret.",
+                                  "required": [
+                                    "secretRef"
+                                  ],
+                                  "properties": {
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The Secret.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the Secret."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the Secret."
+                                        }
+                                      }
+                                    },
+                                    "usernameKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the user's name.",
+                                      "default": "username"
+                                    },
+                                    "passwordKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the password.",
+                                      "default": "password"
+                                    }
+                                  }
+                                },
+                                "clientTLS": {
+                                  "type": "object",
+                                  "description": "The client certificate.",
+                                  "required": [
+                                    "secretRef"
+                                  ],
+                                  "properties": {
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The Secret.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the Secret."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the Secret."
+                                        }
+                                      }
+                                    },
+                                    "certKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the certificate.",
+                                      "default": "tls.crt"
+                                    },
+                                    "privateKeyKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the private key.",
+                                      "default": "tls.key"
+                                    }
+                                  }
+                                }
+                              }
+                            }
+                          }
+                        },
+                        "finalize": {
+                          "type": "object",
+                          "description": "Called in place of sync when a parent is being deleted or is no longer selected. The parent keeps a finalizer until the hook responds finalized.",
+                          "properties": {
+                            "version": {
+                              "type": "string",
+                              "description": "v1 keys the objects of a request by name (namespace/name under a cluster-scoped parent) and reads responses loosely; v2 keys namespaced objects always by namespace/name and refuses unknown and duplicate fields.",
+                              "enum": [
+                                "v1",
+                                "v2"
+                              ],
+                              "default": "v1"
+                            },
+                            "webhook": {
+                              "type": "object",
+                              "description": "A server that receives a JSON request by POST and responds 200 with JSON.",
+                              "properties": {
+                                "url": {
+                                  "type": "string",
+                                  "description": "The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too."
+                                },
+                                "service": {
+                                  "type": "object",
+                                  "description": "The Service of the server.",
+                                  "required": [
+                                    "name",
+                                    "namespace"
+                                  ],
+                                  "properties": {
+                                    "name": {
+                                      "type": "string",
+                                      "description": "Name of the Service."
+                                    },
+                                    "namespace": {
+                                      "type": "string",
+                                      "description": "Namespace of the Service."
+                                    },
+                                    "port": {
+                                      "type": "integer",
+                                      "format": "int32",
+                                      "description": "Port of the Service.",
+                                      "default": 80
+                                    },
+                                    "protocol": {
+                                      "type": "string",
+                                      "description": "The protocol of the server.",
+                                      "enum": [
+                                        "http",
+                                        "https"
+                                      ],
+                                      "default": "http"
+                                    }
+                                  }
+                                },
+                                "path": {
+                                  "type": "string",
+                                  "description": "Path of the hook at the Service."
+                                },
+                                "timeout": {
+                                  "type": "string",
+                                  "description": "Time limit of a call, as a Go duration such as 10s. Zero and less mean 10s.",
+                                  "default": "10s"
+                                },
+                                "responseUnMarshallMode": {
+                                  "type": "string",
+                                  "description": "strict refuses responses with unknown or duplicate fields. The default is loose for version v1, strict for v2.",
+                                  "enum": [
+                                    "loose",
+                                    "strict"
+                                  ]
+                                },
+                                "etag": {
+                                  "type": "object",
+                                  "description": "Lets the server respond 304 when its last response for a group is still valid.",
+                                  "properties": {
+                                    "enabled": {
+                                      "type": "boolean",
+                                      "description": "Whether If-None-Match is sent."
+                                    },
+                                    "cacheTimeoutSeconds": {
+                                      "type": "integer",
+                                      "format": "int32",
+                                      "description": "Time for which a response is cached.",
+                                      "default": 300
+                                    },
+                                    "cacheCleanupSeconds": {
+                                      "type": "integer",
+                                      "format": "int32",
+                                      "description": "Interval at which expired responses are removed.",
+                                      "default": 900
+                                    }
+                                  }
+                                },
+                                "caBundle": {
+                                  "type": "object",
+                                  "description": "The certificate authorities that the server's certificate must be signed by; those of the system when left out.",
+                                  "properties": {
+                                    "inline": {
+                                      "type": "string",
+                                      "description": "Certificates in PEM form."
+                                    },
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The object that holds the certificates.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the object."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the object."
+                                        },
+                                        "key": {
+                                          "type": "string",
+                                          "description": "The entry that holds them.",
+                                          "default": "ca.crt"
+                                        }
+                                      }
+                                    },
+                                    "configMapRef": {
+                                      "type": "object",
+                                      "description": "The object that holds the certificates.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the object."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the object."
+                                        },
+                                        "key": {
+                                          "type": "string",
+                                          "description": "The entry that holds them.",
+                                          "default": "ca.crt"
+                                        }
+                                      }
+                                    }
+                                  }
+                                },
+                                "authorization": {
+                                  "type": "object",
+                                  "description": "A header Authorization from a Secret.",
+                                  "required": [
+                                    "secretRef"
+                                  ],
+                                  "properties": {
+                                    "type": {
+                                      "type": "string",
+                                      "description": "The scheme before the credentials.",
+                                      "default": "Bearer"
+                                    },
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The Secret that holds the credentials.",
+                                      "required": [
+                                        "name",
+                                        "namespace",
+                                        "key"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the Secret."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the Secret."
+                                        },
+                                        "key": {
+                                          "type": "string",
+                                          "description": "The entry that holds the credentials."
+                                        }
+                                      }
+                                    }
+                                  }
+                                },
+                                "basicAuth": {
+                                  "type": "object",
+                                  "description": "User and password from a Secret.",
+                                  "required": [
+                                    "secretRef"
+                                  ],
+                                  "properties": {
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The Secret.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the Secret."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the Secret."
+                                        }
+                                      }
+                                    },
+                                    "usernameKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the user's name.",
+                                      "default": "username"
+                                    },
+                                    "passwordKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the password.",
+                                      "default": "password"
+                                    }
+                                  }
+                                },
+                                "clientTLS": {
+                                  "type": "object",
+                                  "description": "The client certificate.",
+                                  "required": [
+                                    "secretRef"
+                                  ],
+                                  "properties": {
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The Secret.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the Secret."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the Secret."
+                                        }
+                                      }
+                                    },
+                                    "certKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the certificate.",
+                                      "default": "tls.crt"
+                                    },
+                                    "privateKeyKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the private key.",
+                                      "default": "tls.key"
+                                    }
+                                  }
+                                }
+                              }
+                            }
+                          }
+                        },
+                        "customize": {
+                          "type": "object",
+                          "description": "Returns the related objects that the sync and finalize requests of a parent have in addition. Its response is cached until the parent's generation changes.",
+                          "properties": {
+                            "version": {
+                              "type": "string",
+                              "description": "v1 keys the objects of a request by name (namespace/name under a cluster-scoped parent) and reads responses loosely; v2 keys namespaced objects always by namespace/name and refuses unknown and duplicate fields.",
+                              "enum": [
+                                "v1",
+                                "v2"
+                              ],
+                              "default": "v1"
+                            },
+                            "webhook": {
+                              "type": "object",
+                              "description": "A server that receives a JSON request by POST and responds 200 with JSON.",
+                              "properties": {
+                                "url": {
+                                  "type": "string",
+                                  "description": "The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too."
+                                },
+                                "service": {
+                                  "type": "object",
+                                  "description": "The Service of the server.",
+                                  "required": [
+                                    "name",
+                                    "namespace"
+                                  ],
+                                  "properties": {
+                                    "name": {
+                                      "type": "string",
+                                      "description": "Name of the Service."
+                                    },
+                                    "namespace": {
+                                      "type": "string",
+                                      "description": "Namespace of the Service."
+                                    },
+                                    "port": {
+                                      "type": "integer",
+                                      "format": "int32",
+                                      "description": "Port of the Service.",
+                                      "default": 80
+                                    },
+                                    "protocol": {
+                                      "type": "string",
+                                      "description": "The protocol of the server.",
+                                      "enum": [
+                                        "http",
+                                        "https"
+                                      ],
+                                      "default": "http"
+                                    }
+                                  }
+                                },
+                                "path": {
+                                  "type": "string",
+                                  "description": "Path of the hook at the Service."
+                                },
+                                "timeout": {
+                                  "type": "string",
+                                  "description": "Time limit of a call, as a Go duration such as 10s. Zero and less mean 10s.",
+                                  "default": "10s"
+                                },
+                                "responseUnMarshallMode": {
+                                  "type": "string",
+                                  "description": "strict refuses responses with unknown or duplicate fields. The default is loose for version v1, strict for v2.",
+                                  "enum": [
+                                    "loose",
+                                    "strict"
+                                  ]
+                                },
+                                "etag": {
+                                  "type": "object",
+                                  "description": "Lets the server respond 304 when its last response for a group is still valid.",
+                                  "properties": {
+                                    "enabled": {
+                                      "type": "boolean",
+                                      "description": "Whether If-None-Match is sent."
+                                    },
+                                    "cacheTimeoutSeconds": {
+                                      "type": "integer",
+                                      "format": "int32",
+                                      "description": "Time for which a response is cached.",
+                                      "default": 300
+                                    },
+                                    "cacheCleanupSeconds": {
+                                      "type": "integer",
+                                      "format": "int32",
+                                      "description": "Interval at which expired responses are removed.",
+                                      "default": 900
+                                    }
+                                  }
+                                },
+                                "caBundle": {
+                                  "type": "object",
+                                  "description": "The certificate authorities that the server's certificate must be signed by; those of the system when left out.",
+                                  "properties": {
+                                    "inline": {
+                                      "type": "string",
+                                      "description": "Certificates in PEM form."
+                                    },
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The object that holds the certificates.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the object."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the object."
+                                        },
+                                        "key": {
+                                          "type": "string",
+                                          "description": "The entry that holds them.",
+                                          "default": "ca.crt"
+                                        }
+                                      }
+                                    },
+                                    "configMapRef": {
+                                      "type": "object",
+                                      "description": "The object that holds the certificates.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the object."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the object."
+                                        },
+                                        "key": {
+                                          "type": "string",
+                                          "description": "The entry that holds them.",
+                                          "default": "ca.crt"
+                                        }
+                                      }
+                                    }
+                                  }
+                                },
+                                "authorization": {
+                                  "type": "object",
+                                  "description": "A header Authorization from a Secret.",
+                                  "required": [
+                                    "secretRef"
+                                  ],
+                                  "properties": {
+                                    "type": {
+                                      "type": "string",
+                                      "description": "The scheme before the credentials.",
+                                      "default": "Bearer"
+                                    },
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The Secret that holds the credentials.",
+                                      "required": [
+                                        "name",
+                                        "namespace",
+                                        "key"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the Secret."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the Secret."
+                                        },
+                                        "key": {
+                                          "type": "string",
+                                          "description": "The entry that holds the credentials."
+                                        }
+                                      }
+                                    }
+                                  }
+                                },
+                                "basicAuth": {
+                                  "type": "object",
+                                  "description": "User and password from a Secret.",
+                                  "required": [
+                                    "secretRef"
+                                  ],
+                                  "properties": {
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The Secret.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the Secret."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the Secret."
+                                        }
+                                      }
+                                    },
+                                    "usernameKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the user's name.",
+                                      "default": "username"
+                                    },
+                                    "passwordKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the password.",
+                                      "default": "password"
+                                    }
+                                  }
+                                },
+                                "clientTLS": {
+                                  "type": "object",
+                                  "description": "The client certificate.",
+                                  "required": [
+                                    "secretRef"
+                                  ],
+                                  "properties": {
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The Secret.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the Secret."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the Secret."
+                                        }
+                                      }
+                                    },
+                                    "certKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the certificate.",
+                                      "default": "tls.crt"
+                                    },
+                                    "privateKeyKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the private key.",
+                                      "default": "tls.key"
+                                    }
+                                  }
+                                }
+                              }
+                            }
+                          }
+                        },
+                        "preUpdateChild": {
+                          "type": "object",
+                          "description": "Accepted for manifests of Metacontroller, which never calls it either.",
+                          "properties": {
+                            "version": {
+                              "type": "string",
+                              "description": "v1 keys the objects of a request by name (namespace/name under a cluster-scoped parent) and reads responses loosely; v2 keys namespaced objects always by namespace/name and refuses unknown and duplicate fields.",
+                              "enum": [
+                                "v1",
+                                "v2"
+                              ],
+                              "default": "v1"
+                            },
+                            "webhook": {
+                              "type": "object",
+                              "description": "A server that receives a JSON request by POST and responds 200 with JSON.",
+                              "properties": {
+                                "url": {
+                                  "type": "string",
+                                  "description": "The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too."
+                                },
+                                "service": {
+                                  "type": "object",
+                                  "description": "The Service of the server.",
+                                  "required": [
+                                    "name",
+                                    "namespace"
+                                  ],
+                                  "properties": {
+                                    "name": {
+                                      "type": "string",
+                                      "description": "Name of the Service."
+                                    },
+                                    "namespace": {
+                                      "type": "string",
+                                      "description": "Namespace of the Service."
+                                    },
+                                    "port": {
+                                      "type": "integer",
+                                      "format": "int32",
+                                      "description": "Port of the Service.",
+                                      "default": 80
+                                    },
+                                    "protocol": {
+                                      "type": "string",
+                                      "description": "The protocol of the server.",
+                                      "enum": [
+                                        "http",
+                                        "https"
+                                      ],
+                                      "default": "http"
+                                    }
+                                  }
+                                },
+                                "path": {
+                                  "type": "string",
+                                  "description": "Path of the hook at the Service."
+                                },
+                                "timeout": {
+                                  "type": "string",
+                                  "description": "Time limit of a call, as a Go duration such as 10s. Zero and less mean 10s.",
+                                  "default": "10s"
+                                },
+                                "responseUnMarshallMode": {
+                                  "type": "string",
+                                  "description": "strict refuses responses with unknown or duplicate fields. The default is loose for version v1, strict for v2.",
+                                  "enum": [
+                                    "loose",
+                                    "strict"
+                                  ]
+                                },
+                                "etag": {
+                                  "type": "object",
+                                  "description": "Lets the server respond 304 when its last response for a group is still valid.",
+                                  "properties": {
+                                    "enabled": {
+                                      "type": "boolean",
+                                      "description": "Whether If-None-Match is sent."
+                                    },
+                                    "cacheTimeoutSeconds": {
+                                      "type": "integer",
+                                      "format": "int32",
+                                      "description": "Time for which a response is cached.",
+                                      "default": 300
+                                    },
+                                    "cacheCleanupSeconds": {
+                                      "type": "integer",
+                                      "format": "int32",
+                                      "description": "Interval at which expired responses are removed.",
+                                      "default": 900
+                                    }
+                                  }
+                                },
+                                "caBundle": {
+                                  "type": "object",
+                                  "description": "The certificate authorities that the server's certificate must be signed by; those of the system when left out.",
+                                  "properties": {
+                                    "inline": {
+                                      "type": "string",
+                                      "description": "Certificates in PEM form."
+                                    },
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The object that holds the certificates.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the object."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the object."
+                                        },
+                                        "key": {
+                                          "type": "string",
+                                          "description": "The entry that holds them.",
+                                          "default": "ca.crt"
+                                        }
+                                      }
+                                    },
+                                    "configMapRef": {
+                                      "type": "object",
+                                      "description": "The object that holds the certificates.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the object."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the object."
+                                        },
+                                        "key": {
+                                          "type": "string",
+                                          "description": "The entry that holds them.",
+                                          "default": "ca.crt"
+                                        }
+                                      }
+                                    }
+                                  }
+                                },
+                                "authorization": {
+                                  "type": "object",
+                                  "description": "A header Authorization from a Secret.",
+                                  "required": [
+                                    "secretRef"
+                                  ],
+                                  "properties": {
+                                    "type": {
+                                      "type": "string",
+                                      "description": "The scheme before the credentials.",
+                                      "default": "Bearer"
+                                    },
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The Secret that holds the credentials.",
+                                      "required": [
+                                        "name",
+                                        "namespace",
+                                        "key"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the Secret."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the Secret."
+                                        },
+                                        "key": {
+                                          "type": "string",
+                                          "description": "The entry that holds the credentials."
+                                        }
+                                      }
+                                    }
+                                  }
+                                },
+                                "basicAuth": {
+                                  "type": "object",
+                                  "description": "User and password from a Secret.",
+                                  "required": [
+                                    "secretRef"
+                                  ],
+                                  "properties": {
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The Secret.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the Secret."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the Secret."
+                                        }
+                                      }
+                                    },
+                                    "usernameKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the user's name.",
+                                      "default": "username"
+                                    },
+                                    "passwordKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the password.",
+                                      "default": "password"
+                                    }
+                                  }
+                                },
+                                "clientTLS": {
+                                  "type": "object",
+                                  "description": "The client certificate.",
+                                  "required": [
+                                    "secretRef"
+                                  ],
+                                  "properties": {
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The Secret.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the Secret."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the Secret."
+                                        }
+                                      }
+                                    },
+                                    "certKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the certificate.",
+                                      "default": "tls.crt"
+                                    },
+                                    "privateKeyKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the private key.",
+                                      "default": "tls.key"
+                                    }
+                                  }
+                                }
+                              }
+                            }
+                          }
+                        },
+                        "postUpdateChild": {
+                          "type": "object",
+                          "description": "Accepted for manifests of Metacontroller, which never calls it either.",
+                          "properties": {
+                            "version": {
+                              "type": "string",
+                              "description": "v1 keys the objects of a request by name (namespace/name under a cluster-scoped parent) and reads responses loosely; v2 keys namespaced objects always by namespace/name and refuses unknown and duplicate fields.",
+                              "enum": [
+                                "v1",
+                                "v2"
+                              ],
+                              "default": "v1"
+                            },
+                            "webhook": {
+                              "type": "object",
+                              "description": "A server that receives a JSON request by POST and responds 200 with JSON.",
+                              "properties": {
+                                "url": {
+                                  "type": "string",
+                                  "description": "The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too."
+                                },
+                                "service": {
+                                  "type": "object",
+                                  "description": "The Service of the server.",
+                                  "required": [
+                                    "name",
+                                    "namespace"
+                                  ],
+                                  "properties": {
+                                    "name": {
+                                      "type": "string",
+                                      "description": "Name of the Service."
+                                    },
+                                    "namespace": {
+                                      "type": "string",
+                                      "description": "Namespace of the Service."
+                                    },
+                                    "port": {
+                                      "type": "integer",
+                                      "format": "int32",
+                                      "description": "Port of the Service.",
+                                      "default": 80
+                                    },
+                                    "protocol": {
+                                      "type": "string",
+                                      "description": "The protocol of the server.",
+                                      "enum": [
+                                        "http",
+                                        "https"
+                                      ],
+                                      "default": "http"
+                                    }
+                                  }
+                                },
+                                "path": {
+                                  "type": "string",
+                                  "description": "Path of the hook at the Service."
+                                },
+                                "timeout": {
+                                  "type": "string",
+                                  "description": "Time limit of a call, as a Go duration such as 10s. Zero and less mean 10s.",
+                                  "default": "10s"
+                                },
+                                "responseUnMarshallMode": {
+                                  "type": "string",
+                                  "description": "strict refuses responses with unknown or duplicate fields. The default is loose for version v1, strict for v2.",
+                                  "enum": [
+                                    "loose",
+                                    "strict"
+                                  ]
+                                },
+                                "etag": {
+                                  "type": "object",
+                                  "description": "Lets the server respond 304 when its last response for a group is still valid.",
+                                  "properties": {
+                                    "enabled": {
+                                      "type": "boolean",
+                                      "description": "Whether If-None-Match is sent."
+                                    },
+                                    "cacheTimeoutSeconds": {
+                                      "type": "integer",
+                                      "format": "int32",
+                                      "description": "Time for which a response is cached.",
+                                      "default": 300
+                                    },
+                                    "cacheCleanupSeconds": {
+                                      "type": "integer",
+                                      "format": "int32",
+                                      "description": "Interval at which expired responses are removed.",
+                                      "default": 900
+                                    }
+                                  }
+                                },
+                                "caBundle": {
+                                  "type": "object",
+                                  "description": "The certificate authorities that the server's certificate must be signed by; those of the system when left out.",
+                                  "properties": {
+                                    "inline": {
+                                      "type": "string",
+                                      "description": "Certificates in PEM form."
+                                    },
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The object that holds the certificates.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the object."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the object."
+                                        },
+                                        "key": {
+                                          "type": "string",
+                                          "description": "The entry that holds them.",
+                                          "default": "ca.crt"
+                                        }
+                                      }
+                                    },
+                                    "configMapRef": {
+                                      "type": "object",
+                                      "description": "The object that holds the certificates.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the object."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the object."
+                                        },
+                                        "key": {
+                                          "type": "string",
+                                          "description": "The entry that holds them.",
+                                          "default": "ca.crt"
+                                        }
+                                      }
+                                    }
+                                  }
+                                },
+                                "authorization": {
+                                  "type": "object",
+                                  "description": "A header Authorization from a Secret.",
+                                  "required": [
+                                    "secretRef"
+                                  ],
+                                  "properties": {
+                                    "type": {
+                                      "type": "string",
+                                      "description": "The scheme before the credentials.",
+                                      "default": "Bearer"
+                                    },
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The Secret that holds the credentials.",
+                                      "required": [
+                                        "name",
+                                        "namespace",
+                                        "key"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the Secret."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the Secret."
+                                        },
+                                        "key": {
+                                          "type": "string",
+                                          "description": "The entry that holds the credentials."
+                                        }
+                                      }
+                                    }
+                                  }
+                                },
+                                "basicAuth": {
+                                  "type": "object",
+                                  "description": "User and password from a Secret.",
+                                  "required": [
+                                    "secretRef"
+                                  ],
+                                  "properties": {
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The Secret.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the Secret."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the Secret."
+                                        }
+                                      }
+                                    },
+                                    "usernameKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the user's name.",
+                                      "default": "username"
+                                    },
+                                    "passwordKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the password.",
+                                      "default": "password"
+                                    }
+                                  }
+                                },
+                                "clientTLS": {
+                                  "type": "object",
+                                  "description": "The client certificate.",
+                                  "required": [
+                                    "secretRef"
+                                  ],
+                                  "properties": {
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The Secret.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the Secret."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the Secret."
+                                        }
+                                      }
+                                    },
+                                    "certKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the certificate.",
+                                      "default": "tls.crt"
+                                    },
+                                    "privateKeyKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the private key.",
+                                      "default": "tls.key"
+                                    }
+                                  }
+                                }
+                              }
+                            }
+                          }
+                        }
+                      }
+                    },
+                    "generateSelector": {
+                      "type": "boolean",
+                      "description": "Children are selected by the label controller-uid, which is added to them, in place of the selector of the parent."
+                    },
+                    "resyncPeriodSeconds": {
+                      "type": "integer",
+                      "format": "int32",
+                      "description": "Every parent is synced once within each period, spread over it. Left out, only changes and resyncAfterSeconds in responses call a hook."
+                    },
+                    "endpointConfigs": {
+                      "type": "array",
+                      "description": "TLS and credentials by host, for webhooks that have none of their own.",
+                      "items": {
+                        "type": "object",
+                        "description": "TLS and credentials of one host.",
+                        "required": [
+                          "host"
+                        ],
+                        "properties": {
+                          "host": {
+                            "type": "string",
+                            "description": "Host of the webhook's address, with the port where the address has one."
+                          },
+                          "caBundle": {
+                            "type": "object",
+                            "description": "The certificate authorities that the server's certificate must be signed by; those of the system when left out.",
+                            "properties": {
+                              "inline": {
+                                "type": "string",
+                                "description": "Certificates in PEM form."
+                              },
+                              "secretRef": {
+                                "type": "object",
+                                "description": "The object that holds the certificates.",
+                                "required": [
+                                  "name",
+                                  "namespace"
+                                ],
+                                "properties": {
+                                  "name": {
+                                    "type": "string",
+                                    "description": "Name of the object."
+                                  },
+                                  "namespace": {
+                                    "type": "string",
+                                    "description": "Namespace of the object."
+                                  },
+                                  "key": {
+                                    "type": "string",
+                                    "description": "The entry that holds them.",
+                                    "default": "ca.crt"
+                                  }
+                                }
+                              },
+                              "configMapRef": {
+                                "type": "object",
+                                "description": "The object that holds the certificates.",
+                                "required": [
+                                  "name",
+                                  "namespace"
+                                ],
+                                "properties": {
+                                  "name": {
+                                    "type": "string",
+                                    "description": "Name of the object."
+                                  },
+                                  "namespace": {
+                                    "type": "string",
+                                    "description": "Namespace of the object."
+                                  },
+                                  "key": {
+                                    "type": "string",
+                                    "description": "The entry that holds them.",
+                                    "default": "ca.crt"
+                                  }
+                                }
+                              }
+                            }
+                          },
+                          "authorization": {
+                            "type": "object",
+                            "description": "A header Authorization from a Secret.",
+                            "required": [
+                              "secretRef"
+                            ],
+                            "properties": {
+                              "type": {
+                                "type": "string",
+                                "description": "The scheme before the credentials.",
+                                "default": "Bearer"
+                              },
+                              "secretRef": {
+                                "type": "object",
+                                "description": "The Secret that holds the credentials.",
+                                "required": [
+                                  "name",
+                                  "namespace",
+                                  "key"
+                                ],
+                                "properties": {
+                                  "name": {
+                                    "type": "string",
+                                    "description": "Name of the Secret."
+                                  },
+                                  "namespace": {
+                                    "type": "string",
+                                    "description": "Namespace of the Secret."
+                                  },
+                                  "key": {
+                                    "type": "string",
+                                    "description": "The entry that holds the credentials."
+                                  }
+                                }
+                              }
+                            }
+                          },
+                          "basicAuth": {
+                            "type": "object",
+                            "description": "User and password from a Secret.",
+                            "required": [
+                              "secretRef"
+                            ],
+                            "properties": {
+                              "secretRef": {
+                                "type": "object",
+                                "description": "The Secret.",
+                                "required": [
+                                  "name",
+                                  "namespace"
+                                ],
+                                "properties": {
+                                  "name": {
+                                    "type": "string",
+                                    "description": "Name of the Secret."
+                                  },
+                                  "namespace": {
+                                    "type": "string",
+                                    "description": "Namespace of the Secret."
+                                  }
+                                }
+                              },
+                              "usernameKey": {
+                                "type": "string",
+                                "description": "The entry that holds the user's name.",
+                                "default": "username"
+                              },
+                              "passwordKey": {
+                                "type": "string",
+                                "description": "The entry that holds the password.",
+                                "default": "password"
+                              }
+                            }
+                          },
+                          "clientTLS": {
+                            "type": "object",
+                            "description": "The client certificate.",
+                            "required": [
+                              "secretRef"
+                            ],
+                            "properties": {
+                              "secretRef": {
+                                "type": "object",
+                                "description": "The Secret.",
+                                "required": [
+                                  "name",
+                                  "namespace"
+                                ],
+                                "properties": {
+                                  "name": {
+                                    "type": "string",
+                                    "description": "Name of the Secret."
+                                  },
+                                  "namespace": {
+                                    "type": "string",
+                                    "description": "Namespace of the Secret."
+                                  }
+                                }
+                              },
+                              "certKey": {
+                                "type": "string",
+                                "description": "The entry that holds the certificate.",
+                                "default": "tls.crt"
+                              },
+                              "privateKeyKey": {
+                                "type": "string",
+                                "description": "The entry that holds the private key.",
+                                "default": "tls.key"
+                              }
+                            }
+                          }
+                        }
+                      }
+                    }
+                  }
+                },
+                "status": {
+                  "type": "object",
+                  "description": "The observed state of the controller.",
+                  "properties": {
+                    "observedGeneration": {
+                      "type": "integer",
+                      "format": "int64",
+                      "description": "The generation of the spec that this status describes."
+                    },
+                    "parents": {
+                      "type": "integer",
+                      "format": "int64",
+                      "description": "Number of objects that the controller works on."
+                    },
+                    "failingParents": {
+                      "type": "integer",
+                      "format": "int64",
+                      "description": "Objects whose last call or write failed."
+                    },
+                    "conditions": {
+                      "type": "array",
+                      "description": "Accepted says whether the spec is valid and its kinds are served, Ready whether every object is in sync.",
+                      "x-kubernetes-list-type": "map",
+                      "x-kubernetes-list-map-keys": [
+                        "type"
+                      ],
+                      "items": {
+                        "type": "object",
+                        "description": "One aspect of the state.",
+                        "required": [
+                          "type",
+                          "status",
+                          "lastTransitionTime",
+                          "reason",
+                          "message"
+                        ],
+                        "properties": {
+                          "type": {
+                            "type": "string",
+                            "description": "Accepted or Ready.",
+                            "maxLength": 316
+                          },
+                          "status": {
+                            "type": "string",
+                            "description": "True, False or Unknown.",
+                            "enum": [
+                              "True",
+                              "False",
+                              "Unknown"
+                            ]
+                          },
+                          "observedGeneration": {
+                            "type": "integer",
+                            "format": "int64",
+                            "description": "The generation that this condition describes.",
+                            "minimum": 0
+                          },
+                          "lastTransitionTime": {
+                            "type": "string",
+                            "format": "date-time",
+                            "description": "Time at which the status of the condition changed last."
+                          },
+                          "reason": {
+                            "type": "string",
+                            "description": "The reason in one CamelCase word.",
+                            "minLength": 1,
+                            "maxLength": 1024
+                          },
+                          "message": {
+                            "type": "string",
+                            "description": "The explanation, and what to do.",
+                            "maxLength": 32768
+                          }
+                        }
+                      }
+                    }
+                  }
+                }
+              }
+            }
+          }
+        }
+      ]
+    }
+  },
+  {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {
+      "name": "decoratorcontrollers.metacontroller.k8s.io",
+      "annotations": {
+        "api-approved.kubernetes.io": "unapproved, request not yet submitted"
+      }
+    },
+    "spec": {
+      "group": "metacontroller.k8s.io",
+      "scope": "Cluster",
+      "names": {
+        "kind": "DecoratorController",
+        "listKind": "DecoratorControllerList",
+        "plural": "decoratorcontrollers",
+        "singular": "decoratorcontroller",
+        "shortNames": [
+          "dec",
+          "decorators"
+        ],
+        "categories": [
+          "fairlead"
+        ]
+      },
+      "versions": [
+        {
+          "name": "v1alpha1",
+          "served": true,
+          "storage": true,
+          "subresources": {
+            "status": {}
+          },
+          "additionalPrinterColumns": [
+            {
+              "name": "Ready",
+              "type": "string",
+              "description": "Whether every object is in sync.",
+              "jsonPath": ".status.conditions[?(@.type==\"Ready\")].status"
+            },
+            {
+              "name": "Reason",
+              "type": "string",
+              "description": "The reason of the Ready condition.",
+              "jsonPath": ".status.conditions[?(@.type==\"Ready\")].reason"
+            },
+            {
+              "name": "Parents",
+              "type": "integer",
+              "description": "Number of objects that the controller works on.",
+              "jsonPath": ".status.parents"
+            },
+            {
+              "name": "Failing",
+              "type": "integer",
+              "description": "Objects whose last call or write failed.",
+              "jsonPath": ".status.failingParents"
+            },
+            {
+              "name": "Age",
+              "type": "date",
+              "jsonPath": ".metadata.creationTimestamp"
+            },
+            {
+              "name": "Status",
+              "type": "string",
+              "description": "The message of the Ready condition.",
+              "priority": 1,
+              "jsonPath": ".status.conditions[?(@.type==\"Ready\")].message"
+            }
+          ],
+          "schema": {
+            "openAPIV3Schema": {
+              "type": "object",
+              "description": "A DecoratorController adds behaviour to objects of other kinds: a hook is sent an object with its attachments that exist, and returns labels, annotations, status and the desired attachments.",
+              "required": [
+                "metadata",
+                "spec"
+              ],
+              "properties": {
+                "apiVersion": {
+                  "type": "string",
+                  "description": "The version of the API that this object is written in."
+                },
+                "kind": {
+                  "type": "string",
+                  "description": "DecoratorController."
+                },
+                "metadata": {
+                  "type": "object"
+                },
+                "spec": {
+                  "type": "object",
+                  "description": "The kinds of parents and children, and the hooks that compute the children.",
+                  "required": [
+                    "resources"
+                  ],
+                  "properties": {
+                    "resources": {
+                      "type": "array",
+                      "description": "The kinds of objects to decorate.",
+                      "items": {
+                        "type": "object",
+                        "description": "One kind.",
+                        "required": [
+                          "apiVersion",
+                          "resource"
+                        ],
+                        "properties": {
+                          "apiVersion": {
+                            "type": "string",
+                            "description": "Group and version, such as apps/v1; v1 for the core group."
+                          },
+                          "resource": {
+                            "type": "string",
+                            "description": "Plural name of the resource in lower case, such as configmaps."
+                          },
+                          "labelSelector": {
+                            "type": "object",
+                            "description": "Only objects whose labels match are used. Left out, all are.",
+                            "x-kubernetes-map-type": "atomic",
+                            "properties": {
+                              "matchLabels": {
+                                "type": "object",
+                                "description": "Labels that the object must have with exactly these values.",
+                                "additionalProperties": {
+                                  "type": "string"
+                                }
+                              },
+                              "matchExpressions": {
+                                "type": "array",
+                                "description": "Requirements that must all be met in addition to matchLabels.",
+                                "items": {
+                                  "type": "object",
+                                  "description": "One requirement on one label.",
+                                  "required": [
+                                    "key",
+                                    "operator"
+                                  ],
+                                  "properties": {
+                                    "key": {
+                                      "type": "string",
+                                      "description": "The label's key."
+                                    },
+                                    "operator": {
+                                      "type": "string",
+                                      "description": "The relation of the label's value to values.",
+                                      "enum": [
+                                        "In",
+                                        "NotIn",
+                                        "Exists",
+                                        "DoesNotExist"
+                                      ]
+                                    },
+                                    "values": {
+                                      "type": "array",
+                                      "description": "The values of In and NotIn.",
+                                      "items": {
+                                        "type": "string"
+                                      }
+                                    }
+                                  }
+                                }
+                              }
+                            }
+                          },
+                          "annotationSelector": {
+                            "type": "object",
+                            "description": "Only objects whose annotations match are used. Left out, all are.",
+                            "properties": {
+                              "matchAnnotations": {
+                                "type": "object",
+                                "description": "Annotations that the object must have with exactly these values.",
+                                "additionalProperties": {
+                                  "type": "string"
+                                }
+                              },
+                              "matchExpressions": {
+                                "type": "array",
+                                "description": "Requirements that must all be met in addition to matchLabels.",
+                                "items": {
+                                  "type": "object",
+                                  "description": "One requirement on one label.",
+                                  "required": [
+                                    "key",
+                                    "operator"
+                                  ],
+                                  "properties": {
+                                    "key": {
+                                      "type": "string",
+                                      "description": "The label's key."
+                                    },
+                                    "operator": {
+                                      "type": "string",
+                                      "description": "The relation of the label's value to values.",
+                                      "enum": [
+                                        "In",
+                                        "NotIn",
+                                        "Exists",
+                                        "DoesNotExist"
+                                      ]
+                                    },
+                                    "values": {
+                                      "type": "array",
+                                      "description": "The values of In and NotIn.",
+                                      "items": {
+                                        "type": "string"
+                                      }
+                                    }
+                                  }
+                                }
+                              }
+                            }
+                          },
+                          "ignoreStatusChanges": {
+                            "type": "boolean",
+                            "description": "A change calls the hook only when generation, labels, annotations or deletionTimestamp of the object changed."
+                          }
+                        }
+                      }
+                    },
+                    "attachments": {
+                      "type": "array",
+                      "description": "The kinds that hooks may return. Every attachment is controlled by the object.",
+                      "items": {
+                        "type": "object",
+                        "description": "One kind.",
+                        "required": [
+                          "apiVersion",
+                          "resource"
+                        ],
+                        "properties": {
+                          "apiVersion": {
+                            "type": "string",
+                            "description": "Group and version, such as apps/v1; v1 for the core group."
+                          },
+                          "resource": {
+                            "type": "string",
+                            "description": "Plural name of the resource in lower case, such as configmaps."
+                          },
+                          "updateStrategy": {
+                            "type": "object",
+                            "description": "The update of a child that differs from what the hook wants.",
+                            "properties": {
+                              "method": {
+                                "type": "string",
+                                "description": "OnDelete (when left out) leaves a child as it is until a client deletes it. Recreate deletes it and creates a new one. InPlace updates it. The rolling methods do the same to one child after the other.",
+                                "enum": [
+                                  "OnDelete",
+                                  "Recreate",
+                                  "InPlace",
+                                  "RollingRecreate",
+                                  "RollingInPlace"
+                                ]
+                              }
+                            }
+                          }
+                        }
+                      }
+                    },
+                    "hooks": {
+                      "type": "object",
+                      "description": "The hooks.",
+                      "properties": {
+                        "sync": {
+                          "type": "object",
+                          "description": "Returns the labels, annotations, status and attachments of an object.",
+                          "properties": {
+                            "version": {
+                              "type": "string",
+                              "description": "v1 keys the objects of a request by name (namespace/name under a cluster-scoped parent) and reads responses loosely; v2 keys namespaced objects always by namespace/name and refuses unknown and duplicate fields.",
+                              "enum": [
+                                "v1",
+                                "v2"
+                              ],
+                              "default": "v1"
+                            },
+                            "webhook": {
+                              "type": "object",
+                              "description": "A server that receives a JSON request by POST and responds 200 with JSON.",
+                              "properties": {
+                                "url": {
+                                  "type": "string",
+                                  "description": "The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too."
+                                },
+                                "service": {
+                                  "type": "object",
+                                  "description": "The Service of the server.",
+                                  "required": [
+                                    "name",
+                                    "namespace"
+                                  ],
+                                  "properties": {
+                                    "name": {
+                                      "type": "string",
+                                      "description": "Name of the Service."
+                                    },
+                                    "namespace": {
+                                      "type": "string",
+                                      "description": "Namespace of the Service."
+                                    },
+                                    "port": {
+                                      "type": "integer",
+                                      "format": "int32",
+                                      "description": "Port of the Service.",
+                                      "default": 80
+                                    },
+                                    "protocol": {
+                                      "type": "string",
+                                      "description": "The protocol of the server.",
+                                      "enum": [
+                                        "http",
+                                        "https"
+                                      ],
+                                      "default": "http"
+                                    }
+                                  }
+                                },
+                                "path": {
+                                  "type": "string",
+                                  "description": "Path of the hook at the Service."
+                                },
+                                "timeout": {
+                                  "type": "string",
+                                  "description": "Time limit of a call, as a Go duration such as 10s. Zero and less mean 10s.",
+                                  "default": "10s"
+                                },
+                                "responseUnMarshallMode": {
+                                  "type": "string",
+                                  "description": "strict refuses responses with unknown or duplicate fields. The default is loose for version v1, strict for v2.",
+                                  "enum": [
+                                    "loose",
+                                    "strict"
+                                  ]
+                                },
+                                "etag": {
+                                  "type": "object",
+                                  "description": "Lets the server respond 304 when its last response for a group is still valid.",
+                                  "properties": {
+                                    "enabled": {
+                                      "type": "boolean",
+                                      "description": "Whether If-None-Match is sent."
+                                    },
+                                    "cacheTimeoutSeconds": {
+                                      "type": "integer",
+                                      "format": "int32",
+                                      "description": "Time for which a response is cached.",
+                                      "default": 300
+                                    },
+                                    "cacheCleanupSeconds": {
+                                      "type": "integer",
+                                      "format": "int32",
+                                      "description": "Interval at which expired responses are removed.",
+                                      "default": 900
+                                    }
+                                  }
+                                },
+                                "caBundle": {
+                                  "type": "object",
+                                  "description": "The certificate authorities that the server's certificate must be signed by; those of the system when left out.",
+                                  "properties": {
+                                    "inline": {
+                                      "type": "string",
+                                      "description": "Certificates in PEM form."
+                                    },
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The object that holds the certificates.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the object."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the object."
+                                        },
+                                        "key": {
+                                          "type": "string",
+                                          "description": "The entry that holds them.",
+                                          "default": "ca.crt"
+                                        }
+                                      }
+                                    },
+                                    "configMapRef": {
+                                      "type": "object",
+                                      "description": "The object that holds the certificates.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the object."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the object."
+                                        },
+                                        "key": {
+                                          "type": "string",
+                                          "description": "The entry that holds them.",
+                                          "default": "ca.crt"
+                                        }
+                                      }
+                                    }
+                                  }
+                                },
+                                "authorization": {
+                                  "type": "object",
+                                  "description": "A header Authorization from a Secret.",
+                                  "required": [
+                                    "secretRef"
+                                  ],
+                                  "properties": {
+                                    "type": {
+                                      "type": "string",
+                                      "description": "The scheme before the credentials.",
+                                      "default": "Bearer"
+                                    },
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The Secret that holds the credentials.",
+                                      "required": [
+                                        "name",
+                                        "namespace",
+                                        "key"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the Secret."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the Secret."
+                                        },
+                                        "key": {
+                                          "type": "string",
+                                          "description": "The entry that holds the credentials."
+                                        }
+                                      }
+                                    }
+                                  }
+                                },
+                                "basicAuth": {
+                                  "type": "object",
+                                  "description": "User and password from a Secret.",
+                                  "required": [
+                                    "secretRef"
+                                  ],
+                                  "properties": {
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The Secret.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the Secret."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the Secret."
+                                        }
+                                      }
+                                    },
+                                    "usernameKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the user's name.",
+                                      "default": "username"
+                                    },
+                                    "passwordKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the password.",
+                                      "default": "password"
+                                    }
+                                  }
+                                },
+                                "clientTLS": {
+                                  "type": "object",
+                                  "description": "The client certificate.",
+                                  "required": [
+                                    "secretRef"
+                                  ],
+                                  "properties": {
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The Secret.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the Secret."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the Secret."
+                                        }
+                                      }
+                                    },
+                                    "certKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the certificate.",
+                                      "default": "tls.crt"
+                                    },
+                                    "privateKeyKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the private key.",
+                                      "default": "tls.key"
+                                    }
+                                  }
+                                }
+                              }
+                            }
+                          }
+                        },
+                        "finalize": {
+                          "type": "object",
+                          "description": "Called in place of sync when an object is being deleted or is no longer selected. The object keeps a finalizer until the hook responds finalized.",
+                          "properties": {
+                            "version": {
+                              "type": "string",
+                              "description": "v1 keys the objects of a request by name (namespace/name under a cluster-scoped parent) and reads responses loosely; v2 keys namespaced objects always by namespace/name and refuses unknown and duplicate fields.",
+                              "enum": [
+                                "v1",
+                                "v2"
+                              ],
+                              "default": "v1"
+                            },
+                            "webhook": {
+                              "type": "object",
+                              "description": "A server that receives a JSON request by POST and responds 200 with JSON.",
+                              "properties": {
+                                "url": {
+                                  "type": "string",
+                                  "description": "The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too."
+                                },
+                                "service": {
+                                  "type": "object",
+                                  "description": "The Service of the server.",
+                                  "required": [
+                                    "name",
+                                    "namespace"
+                                  ],
+                                  "properties": {
+                                    "name": {
+                                      "type": "string",
+                                      "description": "Name of the Service."
+                                    },
+                                    "namespace": {
+                                      "type": "string",
+                                      "description": "Namespace of the Service."
+                                    },
+                                    "port": {
+                                      "type": "integer",
+                                      "format": "int32",
+                                      "description": "Port of the Service.",
+                                      "default": 80
+                                    },
+                                    "protocol": {
+                                      "type": "string",
+                                      "description": "The protocol of the server.",
+                                      "enum": [
+                                        "http",
+                                        "https"
+                                      ],
+                                      "default": "http"
+                                    }
+                                  }
+                                },
+                                "path": {
+                                  "type": "string",
+                                  "description": "Path of the hook at the Service."
+                                },
+                                "timeout": {
+                                  "type": "string",
+                                  "description": "Time limit of a call, as a Go duration such as 10s. Zero and less mean 10s.",
+                                  "default": "10s"
+                                },
+                                "responseUnMarshallMode": {
+                                  "type": "string",
+                                  "description": "strict refuses responses with unknown or duplicate fields. The default is loose for version v1, strict for v2.",
+                                  "enum": [
+                                    "loose",
+                                    "strict"
+                                  ]
+                                },
+                                "etag": {
+                                  "type": "object",
+                                  "description": "Lets the server respond 304 when its last response for a group is still valid.",
+                                  "properties": {
+                                    "enabled": {
+                                      "type": "boolean",
+                                      "description": "Whether If-None-Match is sent."
+                                    },
+                                    "cacheTimeoutSeconds": {
+                                      "type": "integer",
+                                      "format": "int32",
+                                      "description": "Time for which a response is cached.",
+                                      "default": 300
+                                    },
+                                    "cacheCleanupSeconds": {
+                                      "type": "integer",
+                                      "format": "int32",
+                                      "description": "Interval at which expired responses are removed.",
+                                      "default": 900
+                                    }
+                                  }
+                                },
+                                "caBundle": {
+                                  "type": "object",
+                                  "description": "The certificate authorities that the server's certificate must be signed by; those of the system when left out.",
+                                  "properties": {
+                                    "inline": {
+                                      "type": "string",
+                                      "description": "Certificates in PEM form."
+                                    },
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The object that holds the certificates.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the object."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the object."
+                                        },
+                                        "key": {
+                                          "type": "string",
+                                          "description": "The entry that holds them.",
+                                          "default": "ca.crt"
+                                        }
+                                      }
+                                    },
+                                    "configMapRef": {
+                                      "type": "object",
+                                      "description": "The object that holds the certificates.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the object."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the object."
+                                        },
+                                        "key": {
+                                          "type": "string",
+                                          "description": "The entry that holds them.",
+                                          "default": "ca.crt"
+                                        }
+                                      }
+                                    }
+                                  }
+                                },
+                                "authorization": {
+                                  "type": "object",
+                                  "description": "A header Authorization from a Secret.",
+                                  "required": [
+                                    "secretRef"
+                                  ],
+                                  "properties": {
+                                    "type": {
+                                      "type": "string",
+                                      "description": "The scheme before the credentials.",
+                                      "default": "Bearer"
+                                    },
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The Secret that holds the credentials.",
+                                      "required": [
+                                        "name",
+                                        "namespace",
+                                        "key"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the Secret."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the Secret."
+                                        },
+                                        "key": {
+                                          "type": "string",
+                                          "description": "The entry that holds the credentials."
+                                        }
+                                      }
+                                    }
+                                  }
+                                },
+                                "basicAuth": {
+                                  "type": "object",
+                                  "description": "User and password from a Secret.",
+                                  "required": [
+                                    "secretRef"
+                                  ],
+                                  "properties": {
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The Secret.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the Secret."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the Secret."
+                                        }
+                                      }
+                                    },
+                                    "usernameKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the user's name.",
+                                      "default": "username"
+                                    },
+                                    "passwordKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the password.",
+                                      "default": "password"
+                                    }
+                                  }
+                                },
+                                "clientTLS": {
+                                  "type": "object",
+                                  "description": "The client certificate.",
+                                  "required": [
+                                    "secretRef"
+                                  ],
+                                  "properties": {
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The Secret.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the Secret."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the Secret."
+                                        }
+                                      }
+                                    },
+                                    "certKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the certificate.",
+                                      "default": "tls.crt"
+                                    },
+                                    "privateKeyKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the private key.",
+                                      "default": "tls.key"
+                                    }
+                                  }
+                                }
+                              }
+                            }
+                          }
+                        },
+                        "customize": {
+                          "type": "object",
+                          "description": "Returns the related objects that the sync and finalize requests of a parent have in addition. Its response is cached until the parent's generation changes.",
+                          "properties": {
+                            "version": {
+                              "type": "string",
+                              "description": "v1 keys the objects of a request by name (namespace/name under a cluster-scoped parent) and reads responses loosely; v2 keys namespaced objects always by namespace/name and refuses unknown and duplicate fields.",
+                              "enum": [
+                                "v1",
+                                "v2"
+                              ],
+                              "default": "v1"
+                            },
+                            "webhook": {
+                              "type": "object",
+                              "description": "A server that receives a JSON request by POST and responds 200 with JSON.",
+                              "properties": {
+                                "url": {
+                                  "type": "string",
+                                  "description": "The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too."
+                                },
+                                "service": {
+                                  "type": "object",
+                                  "description": "The Service of the server.",
+                                  "required": [
+                                    "name",
+                                    "namespace"
+                                  ],
+                                  "properties": {
+                                    "name": {
+                                      "type": "string",
+                                      "description": "Name of the Service."
+                                    },
+                                    "namespace": {
+                                      "type": "string",
+                                      "description": "Namespace of the Service."
+                                    },
+                                    "port": {
+                                      "type": "integer",
+                                      "format": "int32",
+                                      "description": "Port of the Service.",
+                                      "default": 80
+                                    },
+                                    "protocol": {
+                                      "type": "string",
+                                      "description": "The protocol of the server.",
+                                      "enum": [
+                                        "http",
+                                        "https"
+                                      ],
+                                      "default": "http"
+                                    }
+                                  }
+                                },
+                                "path": {
+                                  "type": "string",
+                                  "description": "Path of the hook at the Service."
+                                },
+                                "timeout": {
+                                  "type": "string",
+                                  "description": "Time limit of a call, as a Go duration such as 10s. Zero and less mean 10s.",
+                                  "default": "10s"
+                                },
+                                "responseUnMarshallMode": {
+                                  "type": "string",
+                                  "description": "strict refuses responses with unknown or duplicate fields. The default is loose for version v1, strict for v2.",
+                                  "enum": [
+                                    "loose",
+                                    "strict"
+                                  ]
+                                },
+                                "etag": {
+                                  "type": "object",
+                                  "description": "Lets the server respond 304 when its last response for a group is still valid.",
+                                  "properties": {
+                                    "enabled": {
+                                      "type": "boolean",
+                                      "description": "Whether If-None-Match is sent."
+                                    },
+                                    "cacheTimeoutSeconds": {
+                                      "type": "integer",
+                                      "format": "int32",
+                                      "description": "Time for which a response is cached.",
+                                      "default": 300
+                                    },
+                                    "cacheCleanupSeconds": {
+                                      "type": "integer",
+                                      "format": "int32",
+                                      "description": "Interval at which expired responses are removed.",
+                                      "default": 900
+                                    }
+                                  }
+                                },
+                                "caBundle": {
+                                  "type": "object",
+                                  "description": "The certificate authorities that the server's certificate must be signed by; those of the system when left out.",
+                                  "properties": {
+                                    "inline": {
+                                      "type": "string",
+                                      "description": "Certificates in PEM form."
+                                    },
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The object that holds the certificates.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the object."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the object."
+                                        },
+                                        "key": {
+                                          "type": "string",
+                                          "description": "The entry that holds them.",
+                                          "default": "ca.crt"
+                                        }
+                                      }
+                                    },
+                                    "configMapRef": {
+                                      "type": "object",
+                                      "description": "The object that holds the certificates.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the object."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the object."
+                                        },
+                                        "key": {
+                                          "type": "string",
+                                          "description": "The entry that holds them.",
+                                          "default": "ca.crt"
+                                        }
+                                      }
+                                    }
+                                  }
+                                },
+                                "authorization": {
+                                  "type": "object",
+                                  "description": "A header Authorization from a Secret.",
+                                  "required": [
+                                    "secretRef"
+                                  ],
+                                  "properties": {
+                                    "type": {
+                                      "type": "string",
+                                      "description": "The scheme before the credentials.",
+                                      "default": "Bearer"
+                                    },
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The Secret that holds the credentials.",
+                                      "required": [
+                                        "name",
+                                        "namespace",
+                                        "key"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the Secret."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the Secret."
+                                        },
+                                        "key": {
+                                          "type": "string",
+                                          "description": "The entry that holds the credentials."
+                                        }
+                                      }
+                                    }
+                                  }
+                                },
+                                "basicAuth": {
+                                  "type": "object",
+                                  "description": "User and password from a Secret.",
+                                  "required": [
+                                    "secretRef"
+                                  ],
+                                  "properties": {
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The Secret.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the Secret."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the Secret."
+                                        }
+                                      }
+                                    },
+                                    "usernameKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the user's name.",
+                                      "default": "username"
+                                    },
+                                    "passwordKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the password.",
+                                      "default": "password"
+                                    }
+                                  }
+                                },
+                                "clientTLS": {
+                                  "type": "object",
+                                  "description": "The client certificate.",
+                                  "required": [
+                                    "secretRef"
+                                  ],
+                                  "properties": {
+                                    "secretRef": {
+                                      "type": "object",
+                                      "description": "The Secret.",
+                                      "required": [
+                                        "name",
+                                        "namespace"
+                                      ],
+                                      "properties": {
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the Secret."
+                                        },
+                                        "namespace": {
+                                          "type": "string",
+                                          "description": "Namespace of the Secret."
+                                        }
+                                      }
+                                    },
+                                    "certKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the certificate.",
+                                      "default": "tls.crt"
+                                    },
+                                    "privateKeyKey": {
+                                      "type": "string",
+                                      "description": "The entry that holds the private key.",
+                                      "default": "tls.key"
+                                    }
+                                  }
+                                }
+                              }
+                            }
+                          }
+                        }
+                      }
+                    },
+                    "resyncPeriodSeconds": {
+                      "type": "integer",
+                      "format": "int32",
+                      "description": "Every parent is synced once within each period, spread over it. Left out, only changes and resyncAfterSeconds in responses call a hook."
+                    },
+                    "endpointConfigs": {
+                      "type": "array",
+                      "description": "TLS and credentials by host, for webhooks that have none of their own.",
+                      "items": {
+                        "type": "object",
+                        "description": "TLS and credentials of one host.",
+                        "required": [
+                          "host"
+                        ],
+                        "properties": {
+                          "host": {
+                            "type": "string",
+                            "description": "Host of the webhook's address, with the port where the address has one."
+                          },
+                          "caBundle": {
+                            "type": "object",
+                            "description": "The certificate authorities that the server's certificate must be signed by; those of the system when left out.",
+                            "properties": {
+                              "inline": {
+                                "type": "string",
+                                "description": "Certificates in PEM form."
+                              },
+                              "secretRef": {
+                                "type": "object",
+                                "description": "The object that holds the certificates.",
+                                "required": [
+                                  "name",
+                                  "namespace"
+                                ],
+                                "properties": {
+                                  "name": {
+                                    "type": "string",
+                                    "description": "Name of the object."
+                                  },
+                                  "namespace": {
+                                    "type": "string",
+                                    "description": "Namespace of the object."
+                                  },
+                                  "key": {
+                                    "type": "string",
+                                    "description": "The entry that holds them.",
+                                    "default": "ca.crt"
+                                  }
+                                }
+                              },
+                              "configMapRef": {
+                                "type": "object",
+                                "description": "The object that holds the certificates.",
+                                "required": [
+                                  "name",
+                                  "namespace"
+                                ],
+                                "properties": {
+                                  "name": {
+                                    "type": "string",
+                                    "description": "Name of the object."
+                                  },
+                                  "namespace": {
+                                    "type": "string",
+                                    "description": "Namespace of the object."
+                                  },
+                                  "key": {
+                                    "type": "string",
+                                    "description": "The entry that holds them.",
+                                    "default": "ca.crt"
+                                  }
+                                }
+                              }
+                            }
+                          },
+                          "authorization": {
+                            "type": "object",
+                            "description": "A header Authorization from a Secret.",
+                            "required": [
+                              "secretRef"
+                            ],
+                            "properties": {
+                              "type": {
+                                "type": "string",
+                                "description": "The scheme before the credentials.",
+                                "default": "Bearer"
+                              },
+                              "secretRef": {
+                                "type": "object",
+                                "description": "The Secret that holds the credentials.",
+                                "required": [
+                                  "name",
+                                  "namespace",
+                                  "key"
+                                ],
+                                "properties": {
+                                  "name": {
+                                    "type": "string",
+                                    "description": "Name of the Secret."
+                                  },
+                                  "namespace": {
+                                    "type": "string",
+                                    "description": "Namespace of the Secret."
+                                  },
+                                  "key": {
+                                    "type": "string",
+                                    "description": "The entry that holds the credentials."
+                                  }
+                                }
+                              }
+                            }
+                          },
+                          "basicAuth": {
+                            "type": "object",
+                            "description": "User and password from a Secret.",
+                            "required": [
+                              "secretRef"
+                            ],
+                            "properties": {
+                              "secretRef": {
+                                "type": "object",
+                                "description": "The Secret.",
+                                "required": [
+                                  "name",
+                                  "namespace"
+                                ],
+                                "properties": {
+                                  "name": {
+                                    "type": "string",
+                                    "description": "Name of the Secret."
+                                  },
+                                  "namespace": {
+                                    "type": "string",
+                                    "description": "Namespace of the Secret."
+                                  }
+                                }
+                              },
+                              "usernameKey": {
+                                "type": "string",
+                                "description": "The entry that holds the user's name.",
+                                "default": "username"
+                              },
+                              "passwordKey": {
+                                "type": "string",
+                                "description": "The entry that holds the password.",
+                                "default": "password"
+                              }
+                            }
+                          },
+                          "clientTLS": {
+                            "type": "object",
+                            "description": "The client certificate.",
+                            "required": [
+                              "secretRef"
+                            ],
+                            "properties": {
+                              "secretRef": {
+                                "type": "object",
+                                "description": "The Secret.",
+                                "required": [
+                                  "name",
+                                  "namespace"
+                                ],
+                                "properties": {
+                                  "name": {
+                                    "type": "string",
+                                    "description": "Name of the Secret."
+                                  },
+                                  "namespace": {
+                                    "type": "string",
+                                    "description": "Namespace of the Secret."
+                                  }
+                                }
+                              },
+                              "certKey": {
+                                "type": "string",
+                                "description": "The entry that holds the certificate.",
+                                "default": "tls.crt"
+                              },
+                              "privateKeyKey": {
+                                "type": "string",
+                                "description": "The entry that holds the private key.",
+                                "default": "tls.key"
+                              }
+                            }
+                          }
+                        }
+                      }
+                    }
+                  }
+                },
+                "status": {
+                  "type": "object",
+                  "description": "The observed state of the controller.",
+                  "properties": {
+                    "observedGeneration": {
+                      "type": "integer",
+                      "format": "int64",
+                      "description": "The generation of the spec that this status describes."
+                    },
+                    "parents": {
+                      "type": "integer",
+                      "format": "int64",
+                      "description": "Number of objects that the controller works on."
+                    },
+                    "failingParents": {
+                      "type": "integer",
+                      "format": "int64",
+                      "description": "Objects whose last call or write failed."
+                    },
+                    "conditions": {
+                      "type": "array",
+                      "description": "Accepted says whether the spec is valid and its kinds are served, Ready whether every object is in sync.",
+                      "x-kubernetes-list-type": "map",
+                      "x-kubernetes-list-map-keys": [
+                        "type"
+                      ],
+                      "items": {
+                        "type": "object",
+                        "description": "One aspect of the state.",
+                        "required": [
+                          "type",
+                          "status",
+                          "lastTransitionTime",
+                          "reason",
+                          "message"
+                        ],
+                        "properties": {
+                          "type": {
+                            "type": "string",
+                            "description": "Accepted or Ready.",
+                            "maxLength": 316
+                          },
+                          "status": {
+                            "type": "string",
+                            "description": "True, False or Unknown.",
+                            "enum": [
+                              "True",
+                              "False",
+                              "Unknown"
+                            ]
+                          },
+                          "observedGeneration": {
+                            "type": "integer",
+                            "format": "int64",
+                            "description": "The generation that this condition describes.",
+                            "minimum": 0
+                          },
+                          "lastTransitionTime": {
+                            "type": "string",
+                            "format": "date-time",
+                            "description": "Time at which the status of the condition changed last."
+                          },
+                          "reason": {
+                            "type": "string",
+                            "description": "The reason in one CamelCase word.",
+                            "minLength": 1,
+                            "maxLength": 1024
+                          },
+                          "message": {
+                            "type": "string",
+                            "description": "The explanation, and what to do.",
+                            "maxLength": 32768
+                          }
+                        }
+                      }
+                    }
+                  }
+                }
+              }
+            }
+          }
+        }
+      ]
+    }
+  },
+  {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {
       "name": "mapcontrollers.metacontroller.k8s.io",
       "annotations": {
         "api-approved.kubernetes.io": "unapproved, request not yet submitted"
@@ -1772,6 +4964,1576 @@ export const crds: readonly KubeObject[] = [
     }
   }
 ]
+
+/** A CompositeController maintains the children of every parent object: a hook is sent a parent with the children that exist, and returns the desired children and the status of the parent. */
+export interface CompositeController {
+  readonly apiVersion: 'metacontroller.k8s.io/v1alpha1'
+  readonly kind: 'CompositeController'
+  readonly metadata: ObjectMeta
+  /** The kinds of parents and children, and the hooks that compute the children. */
+  readonly spec: CompositeControllerSpec
+  /** The observed state of the controller. */
+  readonly status?: CompositeControllerStatus
+}
+
+/** One requirement on one label. */
+export interface CompositeControllerSpecParentResourceLabelSelectorMatchExpression {
+  /** The label's key. */
+  readonly key: string
+  /** The relation of the label's value to values. */
+  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
+  /** The values of In and NotIn. */
+  readonly values?: readonly string[]
+}
+
+/** Only objects whose labels match are used. Left out, all are. */
+export interface CompositeControllerSpecParentResourceLabelSelector {
+  /** Labels that the object must have with exactly these values. */
+  readonly matchLabels?: Readonly<Record<string, string>>
+  /** Requirements that must all be met in addition to matchLabels. */
+  readonly matchExpressions?: readonly CompositeControllerSpecParentResourceLabelSelectorMatchExpression[]
+}
+
+/** The fields whose change makes a new revision, for the rolling methods. */
+export interface CompositeControllerSpecParentResourceRevisionHistory {
+  /** Names of fields joined by dots; spec when left out. */
+  readonly fieldPaths?: readonly string[]
+}
+
+/** The kind of the parents. Their kind must have a status subresource, and their field spec.selector, a label selector, must select their children unless generateSelector is set. */
+export interface CompositeControllerSpecParentResource {
+  /** Group and version, such as apps/v1; v1 for the core group. */
+  readonly apiVersion: string
+  /** Plural name of the resource in lower case, such as configmaps. */
+  readonly resource: string
+  /** Only objects whose labels match are used. Left out, all are. */
+  readonly labelSelector?: CompositeControllerSpecParentResourceLabelSelector
+  /** The fields whose change makes a new revision, for the rolling methods. */
+  readonly revisionHistory?: CompositeControllerSpecParentResourceRevisionHistory
+  /** A change calls the hook only when generation, labels, annotations or deletionTimestamp of the object changed. */
+  readonly ignoreStatusChanges?: boolean
+}
+
+/** One condition. */
+export interface CompositeControllerSpecChildResourceUpdateStrategyStatusChecksCondition {
+  /** The type of the condition. */
+  readonly type: string
+  /** The status that it must have; any when left out. */
+  readonly status?: string
+  /** The reason that it must have; any when left out. */
+  readonly reason?: string
+}
+
+/** Conditions that an updated child must have before the next one is updated, for the rolling methods. */
+export interface CompositeControllerSpecChildResourceUpdateStrategyStatusChecks {
+  /** The conditions. */
+  readonly conditions?: readonly CompositeControllerSpecChildResourceUpdateStrategyStatusChecksCondition[]
+}
+
+/** The update of a child that differs from what the hook wants. */
+export interface CompositeControllerSpecChildResourceUpdateStrategy {
+  /** OnDelete (when left out) leaves a child as it is until a client deletes it. Recreate deletes it and creates a new one. InPlace updates it. The rolling methods do the same to one child after the other. */
+  readonly method?: 'OnDelete' | 'Recreate' | 'InPlace' | 'RollingRecreate' | 'RollingInPlace'
+  /** Conditions that an updated child must have before the next one is updated, for the rolling methods. */
+  readonly statusChecks?: CompositeControllerSpecChildResourceUpdateStrategyStatusChecks
+}
+
+/** One kind. */
+export interface CompositeControllerSpecChildResource {
+  /** Group and version, such as apps/v1; v1 for the core group. */
+  readonly apiVersion: string
+  /** Plural name of the resource in lower case, such as configmaps. */
+  readonly resource: string
+  /** The update of a child that differs from what the hook wants. */
+  readonly updateStrategy?: CompositeControllerSpecChildResourceUpdateStrategy
+}
+
+/** The Service of the server. */
+export interface CompositeControllerSpecHooksSyncWebhookService {
+  /** Name of the Service. */
+  readonly name: string
+  /** Namespace of the Service. */
+  readonly namespace: string
+  /** Port of the Service. */
+  readonly port: number
+  /** The protocol of the server. */
+  readonly protocol: 'http' | 'https'
+}
+
+/** Lets the server respond 304 when its last response for a group is still valid. */
+export interface CompositeControllerSpecHooksSyncWebhookEtag {
+  /** Whether If-None-Match is sent. */
+  readonly enabled?: boolean
+  /** Time for which a response is cached. */
+  readonly cacheTimeoutSeconds: number
+  /** Interval at which expired responses are removed. */
+  readonly cacheCleanupSeconds: number
+}
+
+/** The object that holds the certificates. */
+export interface CompositeControllerSpecHooksSyncWebhookCaBundleSecretRef {
+  /** Name of the object. */
+  readonly name: string
+  /** Namespace of the object. */
+  readonly namespace: string
+  /** The entry that holds them. */
+  readonly key: string
+}
+
+/** The object that holds the certificates. */
+export interface CompositeControllerSpecHooksSyncWebhookCaBundleConfigMapRef {
+  /** Name of the object. */
+  readonly name: string
+  /** Namespace of the object. */
+  readonly namespace: string
+  /** The entry that holds them. */
+  readonly key: string
+}
+
+/** The certificate authorities that the server's certificate must be signed by; those of the system when left out. */
+export interface CompositeControllerSpecHooksSyncWebhookCaBundle {
+  /** Certificates in PEM form. */
+  readonly inline?: string
+  /** The object that holds the certificates. */
+  readonly secretRef?: CompositeControllerSpecHooksSyncWebhookCaBundleSecretRef
+  /** The object that holds the certificates. */
+  readonly configMapRef?: CompositeControllerSpecHooksSyncWebhookCaBundleConfigMapRef
+}
+
+/** The Secret that holds the credentials. */
+export interface CompositeControllerSpecHooksSyncWebhookAuthorizationSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+  /** The entry that holds the credentials. */
+  readonly key: string
+}
+
+/** A header Authorization from a Secret. */
+export interface CompositeControllerSpecHooksSyncWebhookAuthorization {
+  /** The scheme before the credentials. */
+  readonly type: string
+  /** The Secret that holds the credentials. */
+  readonly secretRef: CompositeControllerSpecHooksSyncWebhookAuthorizationSecretRef
+}
+
+/** The Secret. */
+export interface CompositeControllerSpecHooksSyncWebhookBasicAuthSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+}
+
+/** User and password from a Secret. */
+export interface CompositeControllerSpecHooksSyncWebhookBasicAuth {
+  /** The Secret. */
+  readonly secretRef: CompositeControllerSpecHooksSyncWebhookBasicAuthSecretRef
+  /** The entry that holds the user's name. */
+  readonly usernameKey: string
+  /** The entry that holds the password. */
+  readonly passwordKey: string
+}
+
+/** The Secret. */
+export interface CompositeControllerSpecHooksSyncWebhookClientTLSSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+}
+
+/** The client certificate. */
+export interface CompositeControllerSpecHooksSyncWebhookClientTLS {
+  /** The Secret. */
+  readonly secretRef: CompositeControllerSpecHooksSyncWebhookClientTLSSecretRef
+  /** The entry that holds the certificate. */
+  readonly certKey: string
+  /** The entry that holds the private key. */
+  readonly privateKeyKey: string
+}
+
+/** A server that receives a JSON request by POST and responds 200 with JSON. */
+export interface CompositeControllerSpecHooksSyncWebhook {
+  /** The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too. */
+  readonly url?: string
+  /** The Service of the server. */
+  readonly service?: CompositeControllerSpecHooksSyncWebhookService
+  /** Path of the hook at the Service. */
+  readonly path?: string
+  /** Time limit of a call, as a Go duration such as 10s. Zero and less mean 10s. */
+  readonly timeout: string
+  /** strict refuses responses with unknown or duplicate fields. The default is loose for version v1, strict for v2. */
+  readonly responseUnMarshallMode?: 'loose' | 'strict'
+  /** Lets the server respond 304 when its last response for a group is still valid. */
+  readonly etag?: CompositeControllerSpecHooksSyncWebhookEtag
+  /** The certificate authorities that the server's certificate must be signed by; those of the system when left out. */
+  readonly caBundle?: CompositeControllerSpecHooksSyncWebhookCaBundle
+  /** A header Authorization from a Secret. */
+  readonly authorization?: CompositeControllerSpecHooksSyncWebhookAuthorization
+  /** User and password from a Secret. */
+  readonly basicAuth?: CompositeControllerSpecHooksSyncWebhookBasicAuth
+  /** The client certificate. */
+  readonly clientTLS?: CompositeControllerSpecHooksSyncWebhookClientTLS
+}
+
+/** Returns the desired children and the status of a parent. */
+export interface CompositeControllerSpecHooksSync {
+  /** v1 keys the objects of a request by name (namespace/name under a cluster-scoped parent) and reads responses loosely; v2 keys namespaced objects always by namespace/name and refuses unknown and duplicate fields. */
+  readonly version: 'v1' | 'v2'
+  /** A server that receives a JSON request by POST and responds 200 with JSON. */
+  readonly webhook?: CompositeControllerSpecHooksSyncWebhook
+}
+
+/** The Service of the server. */
+export interface CompositeControllerSpecHooksFinalizeWebhookService {
+  /** Name of the Service. */
+  readonly name: string
+  /** Namespace of the Service. */
+  readonly namespace: string
+  /** Port of the Service. */
+  readonly port: number
+  /** The protocol of the server. */
+  readonly protocol: 'http' | 'https'
+}
+
+/** Lets the server respond 304 when its last response for a group is still valid. */
+export interface CompositeControllerSpecHooksFinalizeWebhookEtag {
+  /** Whether If-None-Match is sent. */
+  readonly enabled?: boolean
+  /** Time for which a response is cached. */
+  readonly cacheTimeoutSeconds: number
+  /** Interval at which expired responses are removed. */
+  readonly cacheCleanupSeconds: number
+}
+
+/** The object that holds the certificates. */
+export interface CompositeControllerSpecHooksFinalizeWebhookCaBundleSecretRef {
+  /** Name of the object. */
+  readonly name: string
+  /** Namespace of the object. */
+  readonly namespace: string
+  /** The entry that holds them. */
+  readonly key: string
+}
+
+/** The object that holds the certificates. */
+export interface CompositeControllerSpecHooksFinalizeWebhookCaBundleConfigMapRef {
+  /** Name of the object. */
+  readonly name: string
+  /** Namespace of the object. */
+  readonly namespace: string
+  /** The entry that holds them. */
+  readonly key: string
+}
+
+/** The certificate authorities that the server's certificate must be signed by; those of the system when left out. */
+export interface CompositeControllerSpecHooksFinalizeWebhookCaBundle {
+  /** Certificates in PEM form. */
+  readonly inline?: string
+  /** The object that holds the certificates. */
+  readonly secretRef?: CompositeControllerSpecHooksFinalizeWebhookCaBundleSecretRef
+  /** The object that holds the certificates. */
+  readonly configMapRef?: CompositeControllerSpecHooksFinalizeWebhookCaBundleConfigMapRef
+}
+
+/** The Secret that holds the credentials. */
+export interface CompositeControllerSpecHooksFinalizeWebhookAuthorizationSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+  /** The entry that holds the credentials. */
+  readonly key: string
+}
+
+/** A header Authorization from a Secret. */
+export interface CompositeControllerSpecHooksFinalizeWebhookAuthorization {
+  /** The scheme before the credentials. */
+  readonly type: string
+  /** The Secret that holds the credentials. */
+  readonly secretRef: CompositeControllerSpecHooksFinalizeWebhookAuthorizationSecretRef
+}
+
+/** The Secret. */
+export interface CompositeControllerSpecHooksFinalizeWebhookBasicAuthSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+}
+
+/** User and password from a Secret. */
+export interface CompositeControllerSpecHooksFinalizeWebhookBasicAuth {
+  /** The Secret. */
+  readonly secretRef: CompositeControllerSpecHooksFinalizeWebhookBasicAuthSecretRef
+  /** The entry that holds the user's name. */
+  readonly usernameKey: string
+  /** The entry that holds the password. */
+  readonly passwordKey: string
+}
+
+/** The Secret. */
+export interface CompositeControllerSpecHooksFinalizeWebhookClientTLSSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+}
+
+/** The client certificate. */
+export interface CompositeControllerSpecHooksFinalizeWebhookClientTLS {
+  /** The Secret. */
+  readonly secretRef: CompositeControllerSpecHooksFinalizeWebhookClientTLSSecretRef
+  /** The entry that holds the certificate. */
+  readonly certKey: string
+  /** The entry that holds the private key. */
+  readonly privateKeyKey: string
+}
+
+/** A server that receives a JSON request by POST and responds 200 with JSON. */
+export interface CompositeControllerSpecHooksFinalizeWebhook {
+  /** The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too. */
+  readonly url?: string
+  /** The Service of the server. */
+  readonly service?: CompositeControllerSpecHooksFinalizeWebhookService
+  /** Path of the hook at the Service. */
+  readonly path?: string
+  /** Time limit of a call, as a Go duration such as 10s. Zero and less mean 10s. */
+  readonly timeout: string
+  /** strict refuses responses with unknown or duplicate fields. The default is loose for version v1, strict for v2. */
+  readonly responseUnMarshallMode?: 'loose' | 'strict'
+  /** Lets the server respond 304 when its last response for a group is still valid. */
+  readonly etag?: CompositeControllerSpecHooksFinalizeWebhookEtag
+  /** The certificate authorities that the server's certificate must be signed by; those of the system when left out. */
+  readonly caBundle?: CompositeControllerSpecHooksFinalizeWebhookCaBundle
+  /** A header Authorization from a Secret. */
+  readonly authorization?: CompositeControllerSpecHooksFinalizeWebhookAuthorization
+  /** User and password from a Secret. */
+  readonly basicAuth?: CompositeControllerSpecHooksFinalizeWebhookBasicAuth
+  /** The client certificate. */
+  readonly clientTLS?: CompositeControllerSpecHooksFinalizeWebhookClientTLS
+}
+
+/** Called in place of sync when a parent is being deleted or is no longer selected. The parent keeps a finalizer until the hook responds finalized. */
+export interface CompositeControllerSpecHooksFinalize {
+  /** v1 keys the objects of a request by name (namespace/name under a cluster-scoped parent) and reads responses loosely; v2 keys namespaced objects always by namespace/name and refuses unknown and duplicate fields. */
+  readonly version: 'v1' | 'v2'
+  /** A server that receives a JSON request by POST and responds 200 with JSON. */
+  readonly webhook?: CompositeControllerSpecHooksFinalizeWebhook
+}
+
+/** The Service of the server. */
+export interface CompositeControllerSpecHooksCustomizeWebhookService {
+  /** Name of the Service. */
+  readonly name: string
+  /** Namespace of the Service. */
+  readonly namespace: string
+  /** Port of the Service. */
+  readonly port: number
+  /** The protocol of the server. */
+  readonly protocol: 'http' | 'https'
+}
+
+/** Lets the server respond 304 when its last response for a group is still valid. */
+export interface CompositeControllerSpecHooksCustomizeWebhookEtag {
+  /** Whether If-None-Match is sent. */
+  readonly enabled?: boolean
+  /** Time for which a response is cached. */
+  readonly cacheTimeoutSeconds: number
+  /** Interval at which expired responses are removed. */
+  readonly cacheCleanupSeconds: number
+}
+
+/** The object that holds the certificates. */
+export interface CompositeControllerSpecHooksCustomizeWebhookCaBundleSecretRef {
+  /** Name of the object. */
+  readonly name: string
+  /** Namespace of the object. */
+  readonly namespace: string
+  /** The entry that holds them. */
+  readonly key: string
+}
+
+/** The object that holds the certificates. */
+export interface CompositeControllerSpecHooksCustomizeWebhookCaBundleConfigMapRef {
+  /** Name of the object. */
+  readonly name: string
+  /** Namespace of the object. */
+  readonly namespace: string
+  /** The entry that holds them. */
+  readonly key: string
+}
+
+/** The certificate authorities that the server's certificate must be signed by; those of the system when left out. */
+export interface CompositeControllerSpecHooksCustomizeWebhookCaBundle {
+  /** Certificates in PEM form. */
+  readonly inline?: string
+  /** The object that holds the certificates. */
+  readonly secretRef?: CompositeControllerSpecHooksCustomizeWebhookCaBundleSecretRef
+  /** The object that holds the certificates. */
+  readonly configMapRef?: CompositeControllerSpecHooksCustomizeWebhookCaBundleConfigMapRef
+}
+
+/** The Secret that holds the credentials. */
+export interface CompositeControllerSpecHooksCustomizeWebhookAuthorizationSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+  /** The entry that holds the credentials. */
+  readonly key: string
+}
+
+/** A header Authorization from a Secret. */
+export interface CompositeControllerSpecHooksCustomizeWebhookAuthorization {
+  /** The scheme before the credentials. */
+  readonly type: string
+  /** The Secret that holds the credentials. */
+  readonly secretRef: CompositeControllerSpecHooksCustomizeWebhookAuthorizationSecretRef
+}
+
+/** The Secret. */
+export interface CompositeControllerSpecHooksCustomizeWebhookBasicAuthSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+}
+
+/** User and password from a Secret. */
+export interface CompositeControllerSpecHooksCustomizeWebhookBasicAuth {
+  /** The Secret. */
+  readonly secretRef: CompositeControllerSpecHooksCustomizeWebhookBasicAuthSecretRef
+  /** The entry that holds the user's name. */
+  readonly usernameKey: string
+  /** The entry that holds the password. */
+  readonly passwordKey: string
+}
+
+/** The Secret. */
+export interface CompositeControllerSpecHooksCustomizeWebhookClientTLSSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+}
+
+/** The client certificate. */
+export interface CompositeControllerSpecHooksCustomizeWebhookClientTLS {
+  /** The Secret. */
+  readonly secretRef: CompositeControllerSpecHooksCustomizeWebhookClientTLSSecretRef
+  /** The entry that holds the certificate. */
+  readonly certKey: string
+  /** The entry that holds the private key. */
+  readonly privateKeyKey: string
+}
+
+/** A server that receives a JSON request by POST and responds 200 with JSON. */
+export interface CompositeControllerSpecHooksCustomizeWebhook {
+  /** The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too. */
+  readonly url?: string
+  /** The Service of the server. */
+  readonly service?: CompositeControllerSpecHooksCustomizeWebhookService
+  /** Path of the hook at the Service. */
+  readonly path?: string
+  /** Time limit of a call, as a Go duration such as 10s. Zero and less mean 10s. */
+  readonly timeout: string
+  /** strict refuses responses with unknown or duplicate fields. The default is loose for version v1, strict for v2. */
+  readonly responseUnMarshallMode?: 'loose' | 'strict'
+  /** Lets the server respond 304 when its last response for a group is still valid. */
+  readonly etag?: CompositeControllerSpecHooksCustomizeWebhookEtag
+  /** The certificate authorities that the server's certificate must be signed by; those of the system when left out. */
+  readonly caBundle?: CompositeControllerSpecHooksCustomizeWebhookCaBundle
+  /** A header Authorization from a Secret. */
+  readonly authorization?: CompositeControllerSpecHooksCustomizeWebhookAuthorization
+  /** User and password from a Secret. */
+  readonly basicAuth?: CompositeControllerSpecHooksCustomizeWebhookBasicAuth
+  /** The client certificate. */
+  readonly clientTLS?: CompositeControllerSpecHooksCustomizeWebhookClientTLS
+}
+
+/** Returns the related objects that the sync and finalize requests of a parent have in addition. Its response is cached until the parent's generation changes. */
+export interface CompositeControllerSpecHooksCustomize {
+  /** v1 keys the objects of a request by name (namespace/name under a cluster-scoped parent) and reads responses loosely; v2 keys namespaced objects always by namespace/name and refuses unknown and duplicate fields. */
+  readonly version: 'v1' | 'v2'
+  /** A server that receives a JSON request by POST and responds 200 with JSON. */
+  readonly webhook?: CompositeControllerSpecHooksCustomizeWebhook
+}
+
+/** The Service of the server. */
+export interface CompositeControllerSpecHooksPreUpdateChildWebhookService {
+  /** Name of the Service. */
+  readonly name: string
+  /** Namespace of the Service. */
+  readonly namespace: string
+  /** Port of the Service. */
+  readonly port: number
+  /** The protocol of the server. */
+  readonly protocol: 'http' | 'https'
+}
+
+/** Lets the server respond 304 when its last response for a group is still valid. */
+export interface CompositeControllerSpecHooksPreUpdateChildWebhookEtag {
+  /** Whether If-None-Match is sent. */
+  readonly enabled?: boolean
+  /** Time for which a response is cached. */
+  readonly cacheTimeoutSeconds: number
+  /** Interval at which expired responses are removed. */
+  readonly cacheCleanupSeconds: number
+}
+
+/** The object that holds the certificates. */
+export interface CompositeControllerSpecHooksPreUpdateChildWebhookCaBundleSecretRef {
+  /** Name of the object. */
+  readonly name: string
+  /** Namespace of the object. */
+  readonly namespace: string
+  /** The entry that holds them. */
+  readonly key: string
+}
+
+/** The object that holds the certificates. */
+export interface CompositeControllerSpecHooksPreUpdateChildWebhookCaBundleConfigMapRef {
+  /** Name of the object. */
+  readonly name: string
+  /** Namespace of the object. */
+  readonly namespace: string
+  /** The entry that holds them. */
+  readonly key: string
+}
+
+/** The certificate authorities that the server's certificate must be signed by; those of the system when left out. */
+export interface CompositeControllerSpecHooksPreUpdateChildWebhookCaBundle {
+  /** Certificates in PEM form. */
+  readonly inline?: string
+  /** The object that holds the certificates. */
+  readonly secretRef?: CompositeControllerSpecHooksPreUpdateChildWebhookCaBundleSecretRef
+  /** The object that holds the certificates. */
+  readonly configMapRef?: CompositeControllerSpecHooksPreUpdateChildWebhookCaBundleConfigMapRef
+}
+
+/** The Secret that holds the credentials. */
+export interface CompositeControllerSpecHooksPreUpdateChildWebhookAuthorizationSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+  /** The entry that holds the credentials. */
+  readonly key: string
+}
+
+/** A header Authorization from a Secret. */
+export interface CompositeControllerSpecHooksPreUpdateChildWebhookAuthorization {
+  /** The scheme before the credentials. */
+  readonly type: string
+  /** The Secret that holds the credentials. */
+  readonly secretRef: CompositeControllerSpecHooksPreUpdateChildWebhookAuthorizationSecretRef
+}
+
+/** The Secret. */
+export interface CompositeControllerSpecHooksPreUpdateChildWebhookBasicAuthSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+}
+
+/** User and password from a Secret. */
+export interface CompositeControllerSpecHooksPreUpdateChildWebhookBasicAuth {
+  /** The Secret. */
+  readonly secretRef: CompositeControllerSpecHooksPreUpdateChildWebhookBasicAuthSecretRef
+  /** The entry that holds the user's name. */
+  readonly usernameKey: string
+  /** The entry that holds the password. */
+  readonly passwordKey: string
+}
+
+/** The Secret. */
+export interface CompositeControllerSpecHooksPreUpdateChildWebhookClientTLSSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+}
+
+/** The client certificate. */
+export interface CompositeControllerSpecHooksPreUpdateChildWebhookClientTLS {
+  /** The Secret. */
+  readonly secretRef: CompositeControllerSpecHooksPreUpdateChildWebhookClientTLSSecretRef
+  /** The entry that holds the certificate. */
+  readonly certKey: string
+  /** The entry that holds the private key. */
+  readonly privateKeyKey: string
+}
+
+/** A server that receives a JSON request by POST and responds 200 with JSON. */
+export interface CompositeControllerSpecHooksPreUpdateChildWebhook {
+  /** The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too. */
+  readonly url?: string
+  /** The Service of the server. */
+  readonly service?: CompositeControllerSpecHooksPreUpdateChildWebhookService
+  /** Path of the hook at the Service. */
+  readonly path?: string
+  /** Time limit of a call, as a Go duration such as 10s. Zero and less mean 10s. */
+  readonly timeout: string
+  /** strict refuses responses with unknown or duplicate fields. The default is loose for version v1, strict for v2. */
+  readonly responseUnMarshallMode?: 'loose' | 'strict'
+  /** Lets the server respond 304 when its last response for a group is still valid. */
+  readonly etag?: CompositeControllerSpecHooksPreUpdateChildWebhookEtag
+  /** The certificate authorities that the server's certificate must be signed by; those of the system when left out. */
+  readonly caBundle?: CompositeControllerSpecHooksPreUpdateChildWebhookCaBundle
+  /** A header Authorization from a Secret. */
+  readonly authorization?: CompositeControllerSpecHooksPreUpdateChildWebhookAuthorization
+  /** User and password from a Secret. */
+  readonly basicAuth?: CompositeControllerSpecHooksPreUpdateChildWebhookBasicAuth
+  /** The client certificate. */
+  readonly clientTLS?: CompositeControllerSpecHooksPreUpdateChildWebhookClientTLS
+}
+
+/** Accepted for manifests of Metacontroller, which never calls it either. */
+export interface CompositeControllerSpecHooksPreUpdateChild {
+  /** v1 keys the objects of a request by name (namespace/name under a cluster-scoped parent) and reads responses loosely; v2 keys namespaced objects always by namespace/name and refuses unknown and duplicate fields. */
+  readonly version: 'v1' | 'v2'
+  /** A server that receives a JSON request by POST and responds 200 with JSON. */
+  readonly webhook?: CompositeControllerSpecHooksPreUpdateChildWebhook
+}
+
+/** The Service of the server. */
+export interface CompositeControllerSpecHooksPostUpdateChildWebhookService {
+  /** Name of the Service. */
+  readonly name: string
+  /** Namespace of the Service. */
+  readonly namespace: string
+  /** Port of the Service. */
+  readonly port: number
+  /** The protocol of the server. */
+  readonly protocol: 'http' | 'https'
+}
+
+/** Lets the server respond 304 when its last response for a group is still valid. */
+export interface CompositeControllerSpecHooksPostUpdateChildWebhookEtag {
+  /** Whether If-None-Match is sent. */
+  readonly enabled?: boolean
+  /** Time for which a response is cached. */
+  readonly cacheTimeoutSeconds: number
+  /** Interval at which expired responses are removed. */
+  readonly cacheCleanupSeconds: number
+}
+
+/** The object that holds the certificates. */
+export interface CompositeControllerSpecHooksPostUpdateChildWebhookCaBundleSecretRef {
+  /** Name of the object. */
+  readonly name: string
+  /** Namespace of the object. */
+  readonly namespace: string
+  /** The entry that holds them. */
+  readonly key: string
+}
+
+/** The object that holds the certificates. */
+export interface CompositeControllerSpecHooksPostUpdateChildWebhookCaBundleConfigMapRef {
+  /** Name of the object. */
+  readonly name: string
+  /** Namespace of the object. */
+  readonly namespace: string
+  /** The entry that holds them. */
+  readonly key: string
+}
+
+/** The certificate authorities that the server's certificate must be signed by; those of the system when left out. */
+export interface CompositeControllerSpecHooksPostUpdateChildWebhookCaBundle {
+  /** Certificates in PEM form. */
+  readonly inline?: string
+  /** The object that holds the certificates. */
+  readonly secretRef?: CompositeControllerSpecHooksPostUpdateChildWebhookCaBundleSecretRef
+  /** The object that holds the certificates. */
+  readonly configMapRef?: CompositeControllerSpecHooksPostUpdateChildWebhookCaBundleConfigMapRef
+}
+
+/** The Secret that holds the credentials. */
+export interface CompositeControllerSpecHooksPostUpdateChildWebhookAuthorizationSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+  /** The entry that holds the credentials. */
+  readonly key: string
+}
+
+/** A header Authorization from a Secret. */
+export interface CompositeControllerSpecHooksPostUpdateChildWebhookAuthorization {
+  /** The scheme before the credentials. */
+  readonly type: string
+  /** The Secret that holds the credentials. */
+  readonly secretRef: CompositeControllerSpecHooksPostUpdateChildWebhookAuthorizationSecretRef
+}
+
+/** The Secret. */
+export interface CompositeControllerSpecHooksPostUpdateChildWebhookBasicAuthSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+}
+
+/** User and password from a Secret. */
+export interface CompositeControllerSpecHooksPostUpdateChildWebhookBasicAuth {
+  /** The Secret. */
+  readonly secretRef: CompositeControllerSpecHooksPostUpdateChildWebhookBasicAuthSecretRef
+  /** The entry that holds the user's name. */
+  readonly usernameKey: string
+  /** The entry that holds the password. */
+  readonly passwordKey: string
+}
+
+/** The Secret. */
+export interface CompositeControllerSpecHooksPostUpdateChildWebhookClientTLSSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+}
+
+/** The client certificate. */
+export interface CompositeControllerSpecHooksPostUpdateChildWebhookClientTLS {
+  /** The Secret. */
+  readonly secretRef: CompositeControllerSpecHooksPostUpdateChildWebhookClientTLSSecretRef
+  /** The entry that holds the certificate. */
+  readonly certKey: string
+  /** The entry that holds the private key. */
+  readonly privateKeyKey: string
+}
+
+/** A server that receives a JSON request by POST and responds 200 with JSON. */
+export interface CompositeControllerSpecHooksPostUpdateChildWebhook {
+  /** The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too. */
+  readonly url?: string
+  /** The Service of the server. */
+  readonly service?: CompositeControllerSpecHooksPostUpdateChildWebhookService
+  /** Path of the hook at the Service. */
+  readonly path?: string
+  /** Time limit of a call, as a Go duration such as 10s. Zero and less mean 10s. */
+  readonly timeout: string
+  /** strict refuses responses with unknown or duplicate fields. The default is loose for version v1, strict for v2. */
+  readonly responseUnMarshallMode?: 'loose' | 'strict'
+  /** Lets the server respond 304 when its last response for a group is still valid. */
+  readonly etag?: CompositeControllerSpecHooksPostUpdateChildWebhookEtag
+  /** The certificate authorities that the server's certificate must be signed by; those of the system when left out. */
+  readonly caBundle?: CompositeControllerSpecHooksPostUpdateChildWebhookCaBundle
+  /** A header Authorization from a Secret. */
+  readonly authorization?: CompositeControllerSpecHooksPostUpdateChildWebhookAuthorization
+  /** User and password from a Secret. */
+  readonly basicAuth?: CompositeControllerSpecHooksPostUpdateChildWebhookBasicAuth
+  /** The client certificate. */
+  readonly clientTLS?: CompositeControllerSpecHooksPostUpdateChildWebhookClientTLS
+}
+
+/** Accepted for manifests of Metacontroller, which never calls it either. */
+export interface CompositeControllerSpecHooksPostUpdateChild {
+  /** v1 keys the objects of a request by name (namespace/name under a cluster-scoped parent) and reads responses loosely; v2 keys namespaced objects always by namespace/name and refuses unknown and duplicate fields. */
+  readonly version: 'v1' | 'v2'
+  /** A server that receives a JSON request by POST and responds 200 with JSON. */
+  readonly webhook?: CompositeControllerSpecHooksPostUpdateChildWebhook
+}
+
+/** The hooks. */
+export interface CompositeControllerSpecHooks {
+  /** Returns the desired children and the status of a parent. */
+  readonly sync?: CompositeControllerSpecHooksSync
+  /** Called in place of sync when a parent is being deleted or is no longer selected. The parent keeps a finalizer until the hook responds finalized. */
+  readonly finalize?: CompositeControllerSpecHooksFinalize
+  /** Returns the related objects that the sync and finalize requests of a parent have in addition. Its response is cached until the parent's generation changes. */
+  readonly customize?: CompositeControllerSpecHooksCustomize
+  /** Accepted for manifests of Metacontroller, which never calls it either. */
+  readonly preUpdateChild?: CompositeControllerSpecHooksPreUpdateChild
+  /** Accepted for manifests of Metacontroller, which never calls it either. */
+  readonly postUpdateChild?: CompositeControllerSpecHooksPostUpdateChild
+}
+
+/** The object that holds the certificates. */
+export interface CompositeControllerSpecEndpointConfigCaBundleSecretRef {
+  /** Name of the object. */
+  readonly name: string
+  /** Namespace of the object. */
+  readonly namespace: string
+  /** The entry that holds them. */
+  readonly key: string
+}
+
+/** The object that holds the certificates. */
+export interface CompositeControllerSpecEndpointConfigCaBundleConfigMapRef {
+  /** Name of the object. */
+  readonly name: string
+  /** Namespace of the object. */
+  readonly namespace: string
+  /** The entry that holds them. */
+  readonly key: string
+}
+
+/** The certificate authorities that the server's certificate must be signed by; those of the system when left out. */
+export interface CompositeControllerSpecEndpointConfigCaBundle {
+  /** Certificates in PEM form. */
+  readonly inline?: string
+  /** The object that holds the certificates. */
+  readonly secretRef?: CompositeControllerSpecEndpointConfigCaBundleSecretRef
+  /** The object that holds the certificates. */
+  readonly configMapRef?: CompositeControllerSpecEndpointConfigCaBundleConfigMapRef
+}
+
+/** The Secret that holds the credentials. */
+export interface CompositeControllerSpecEndpointConfigAuthorizationSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+  /** The entry that holds the credentials. */
+  readonly key: string
+}
+
+/** A header Authorization from a Secret. */
+export interface CompositeControllerSpecEndpointConfigAuthorization {
+  /** The scheme before the credentials. */
+  readonly type: string
+  /** The Secret that holds the credentials. */
+  readonly secretRef: CompositeControllerSpecEndpointConfigAuthorizationSecretRef
+}
+
+/** The Secret. */
+export interface CompositeControllerSpecEndpointConfigBasicAuthSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+}
+
+/** User and password from a Secret. */
+export interface CompositeControllerSpecEndpointConfigBasicAuth {
+  /** The Secret. */
+  readonly secretRef: CompositeControllerSpecEndpointConfigBasicAuthSecretRef
+  /** The entry that holds the user's name. */
+  readonly usernameKey: string
+  /** The entry that holds the password. */
+  readonly passwordKey: string
+}
+
+/** The Secret. */
+export interface CompositeControllerSpecEndpointConfigClientTLSSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+}
+
+/** The client certificate. */
+export interface CompositeControllerSpecEndpointConfigClientTLS {
+  /** The Secret. */
+  readonly secretRef: CompositeControllerSpecEndpointConfigClientTLSSecretRef
+  /** The entry that holds the certificate. */
+  readonly certKey: string
+  /** The entry that holds the private key. */
+  readonly privateKeyKey: string
+}
+
+/** TLS and credentials of one host. */
+export interface CompositeControllerSpecEndpointConfig {
+  /** Host of the webhook's address, with the port where the address has one. */
+  readonly host: string
+  /** The certificate authorities that the server's certificate must be signed by; those of the system when left out. */
+  readonly caBundle?: CompositeControllerSpecEndpointConfigCaBundle
+  /** A header Authorization from a Secret. */
+  readonly authorization?: CompositeControllerSpecEndpointConfigAuthorization
+  /** User and password from a Secret. */
+  readonly basicAuth?: CompositeControllerSpecEndpointConfigBasicAuth
+  /** The client certificate. */
+  readonly clientTLS?: CompositeControllerSpecEndpointConfigClientTLS
+}
+
+/** The kinds of parents and children, and the hooks that compute the children. */
+export interface CompositeControllerSpec {
+  /** The kind of the parents. Their kind must have a status subresource, and their field spec.selector, a label selector, must select their children unless generateSelector is set. */
+  readonly parentResource: CompositeControllerSpecParentResource
+  /** The kinds that hooks may return. Every child is controlled by its parent, and in its namespace when it has one. */
+  readonly childResources?: readonly CompositeControllerSpecChildResource[]
+  /** The hooks. */
+  readonly hooks?: CompositeControllerSpecHooks
+  /** Children are selected by the label controller-uid, which is added to them, in place of the selector of the parent. */
+  readonly generateSelector?: boolean
+  /** Every parent is synced once within each period, spread over it. Left out, only changes and resyncAfterSeconds in responses call a hook. */
+  readonly resyncPeriodSeconds?: number
+  /** TLS and credentials by host, for webhooks that have none of their own. */
+  readonly endpointConfigs?: readonly CompositeControllerSpecEndpointConfig[]
+}
+
+/** One aspect of the state. */
+export interface CompositeControllerStatusCondition {
+  /** Accepted or Ready. */
+  readonly type: string
+  /** True, False or Unknown. */
+  readonly status: 'True' | 'False' | 'Unknown'
+  /** The generation that this condition describes. */
+  readonly observedGeneration?: number
+  /** Time at which the status of the condition changed last. */
+  readonly lastTransitionTime: string
+  /** The reason in one CamelCase word. */
+  readonly reason: string
+  /** The explanation, and what to do. */
+  readonly message: string
+}
+
+/** The observed state of the controller. */
+export interface CompositeControllerStatus {
+  /** The generation of the spec that this status describes. */
+  readonly observedGeneration?: number
+  /** Number of objects that the controller works on. */
+  readonly parents?: number
+  /** Objects whose last call or write failed. */
+  readonly failingParents?: number
+  /** Accepted says whether the spec is valid and its kinds are served, Ready whether every object is in sync. */
+  readonly conditions?: readonly CompositeControllerStatusCondition[]
+}
+
+/** A DecoratorController adds behaviour to objects of other kinds: a hook is sent an object with its attachments that exist, and returns labels, annotations, status and the desired attachments. */
+export interface DecoratorController {
+  readonly apiVersion: 'metacontroller.k8s.io/v1alpha1'
+  readonly kind: 'DecoratorController'
+  readonly metadata: ObjectMeta
+  /** The kinds of parents and children, and the hooks that compute the children. */
+  readonly spec: DecoratorControllerSpec
+  /** The observed state of the controller. */
+  readonly status?: DecoratorControllerStatus
+}
+
+/** One requirement on one label. */
+export interface DecoratorControllerSpecResourceLabelSelectorMatchExpression {
+  /** The label's key. */
+  readonly key: string
+  /** The relation of the label's value to values. */
+  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
+  /** The values of In and NotIn. */
+  readonly values?: readonly string[]
+}
+
+/** Only objects whose labels match are used. Left out, all are. */
+export interface DecoratorControllerSpecResourceLabelSelector {
+  /** Labels that the object must have with exactly these values. */
+  readonly matchLabels?: Readonly<Record<string, string>>
+  /** Requirements that must all be met in addition to matchLabels. */
+  readonly matchExpressions?: readonly DecoratorControllerSpecResourceLabelSelectorMatchExpression[]
+}
+
+/** One requirement on one label. */
+export interface DecoratorControllerSpecResourceAnnotationSelectorMatchExpression {
+  /** The label's key. */
+  readonly key: string
+  /** The relation of the label's value to values. */
+  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
+  /** The values of In and NotIn. */
+  readonly values?: readonly string[]
+}
+
+/** Only objects whose annotations match are used. Left out, all are. */
+export interface DecoratorControllerSpecResourceAnnotationSelector {
+  /** Annotations that the object must have with exactly these values. */
+  readonly matchAnnotations?: Readonly<Record<string, string>>
+  /** Requirements that must all be met in addition to matchLabels. */
+  readonly matchExpressions?: readonly DecoratorControllerSpecResourceAnnotationSelectorMatchExpression[]
+}
+
+/** One kind. */
+export interface DecoratorControllerSpecResource {
+  /** Group and version, such as apps/v1; v1 for the core group. */
+  readonly apiVersion: string
+  /** Plural name of the resource in lower case, such as configmaps. */
+  readonly resource: string
+  /** Only objects whose labels match are used. Left out, all are. */
+  readonly labelSelector?: DecoratorControllerSpecResourceLabelSelector
+  /** Only objects whose annotations match are used. Left out, all are. */
+  readonly annotationSelector?: DecoratorControllerSpecResourceAnnotationSelector
+  /** A change calls the hook only when generation, labels, annotations or deletionTimestamp of the object changed. */
+  readonly ignoreStatusChanges?: boolean
+}
+
+/** The update of a child that differs from what the hook wants. */
+export interface DecoratorControllerSpecAttachmentUpdateStrategy {
+  /** OnDelete (when left out) leaves a child as it is until a client deletes it. Recreate deletes it and creates a new one. InPlace updates it. The rolling methods do the same to one child after the other. */
+  readonly method?: 'OnDelete' | 'Recreate' | 'InPlace' | 'RollingRecreate' | 'RollingInPlace'
+}
+
+/** One kind. */
+export interface DecoratorControllerSpecAttachment {
+  /** Group and version, such as apps/v1; v1 for the core group. */
+  readonly apiVersion: string
+  /** Plural name of the resource in lower case, such as configmaps. */
+  readonly resource: string
+  /** The update of a child that differs from what the hook wants. */
+  readonly updateStrategy?: DecoratorControllerSpecAttachmentUpdateStrategy
+}
+
+/** The Service of the server. */
+export interface DecoratorControllerSpecHooksSyncWebhookService {
+  /** Name of the Service. */
+  readonly name: string
+  /** Namespace of the Service. */
+  readonly namespace: string
+  /** Port of the Service. */
+  readonly port: number
+  /** The protocol of the server. */
+  readonly protocol: 'http' | 'https'
+}
+
+/** Lets the server respond 304 when its last response for a group is still valid. */
+export interface DecoratorControllerSpecHooksSyncWebhookEtag {
+  /** Whether If-None-Match is sent. */
+  readonly enabled?: boolean
+  /** Time for which a response is cached. */
+  readonly cacheTimeoutSeconds: number
+  /** Interval at which expired responses are removed. */
+  readonly cacheCleanupSeconds: number
+}
+
+/** The object that holds the certificates. */
+export interface DecoratorControllerSpecHooksSyncWebhookCaBundleSecretRef {
+  /** Name of the object. */
+  readonly name: string
+  /** Namespace of the object. */
+  readonly namespace: string
+  /** The entry that holds them. */
+  readonly key: string
+}
+
+/** The object that holds the certificates. */
+export interface DecoratorControllerSpecHooksSyncWebhookCaBundleConfigMapRef {
+  /** Name of the object. */
+  readonly name: string
+  /** Namespace of the object. */
+  readonly namespace: string
+  /** The entry that holds them. */
+  readonly key: string
+}
+
+/** The certificate authorities that the server's certificate must be signed by; those of the system when left out. */
+export interface DecoratorControllerSpecHooksSyncWebhookCaBundle {
+  /** Certificates in PEM form. */
+  readonly inline?: string
+  /** The object that holds the certificates. */
+  readonly secretRef?: DecoratorControllerSpecHooksSyncWebhookCaBundleSecretRef
+  /** The object that holds the certificates. */
+  readonly configMapRef?: DecoratorControllerSpecHooksSyncWebhookCaBundleConfigMapRef
+}
+
+/** The Secret that holds the credentials. */
+export interface DecoratorControllerSpecHooksSyncWebhookAuthorizationSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+  /** The entry that holds the credentials. */
+  readonly key: string
+}
+
+/** A header Authorization from a Secret. */
+export interface DecoratorControllerSpecHooksSyncWebhookAuthorization {
+  /** The scheme before the credentials. */
+  readonly type: string
+  /** The Secret that holds the credentials. */
+  readonly secretRef: DecoratorControllerSpecHooksSyncWebhookAuthorizationSecretRef
+}
+
+/** The Secret. */
+export interface DecoratorControllerSpecHooksSyncWebhookBasicAuthSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+}
+
+/** User and password from a Secret. */
+export interface DecoratorControllerSpecHooksSyncWebhookBasicAuth {
+  /** The Secret. */
+  readonly secretRef: DecoratorControllerSpecHooksSyncWebhookBasicAuthSecretRef
+  /** The entry that holds the user's name. */
+  readonly usernameKey: string
+  /** The entry that holds the password. */
+  readonly passwordKey: string
+}
+
+/** The Secret. */
+export interface DecoratorControllerSpecHooksSyncWebhookClientTLSSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+}
+
+/** The client certificate. */
+export interface DecoratorControllerSpecHooksSyncWebhookClientTLS {
+  /** The Secret. */
+  readonly secretRef: DecoratorControllerSpecHooksSyncWebhookClientTLSSecretRef
+  /** The entry that holds the certificate. */
+  readonly certKey: string
+  /** The entry that holds the private key. */
+  readonly privateKeyKey: string
+}
+
+/** A server that receives a JSON request by POST and responds 200 with JSON. */
+export interface DecoratorControllerSpecHooksSyncWebhook {
+  /** The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too. */
+  readonly url?: string
+  /** The Service of the server. */
+  readonly service?: DecoratorControllerSpecHooksSyncWebhookService
+  /** Path of the hook at the Service. */
+  readonly path?: string
+  /** Time limit of a call, as a Go duration such as 10s. Zero and less mean 10s. */
+  readonly timeout: string
+  /** strict refuses responses with unknown or duplicate fields. The default is loose for version v1, strict for v2. */
+  readonly responseUnMarshallMode?: 'loose' | 'strict'
+  /** Lets the server respond 304 when its last response for a group is still valid. */
+  readonly etag?: DecoratorControllerSpecHooksSyncWebhookEtag
+  /** The certificate authorities that the server's certificate must be signed by; those of the system when left out. */
+  readonly caBundle?: DecoratorControllerSpecHooksSyncWebhookCaBundle
+  /** A header Authorization from a Secret. */
+  readonly authorization?: DecoratorControllerSpecHooksSyncWebhookAuthorization
+  /** User and password from a Secret. */
+  readonly basicAuth?: DecoratorControllerSpecHooksSyncWebhookBasicAuth
+  /** The client certificate. */
+  readonly clientTLS?: DecoratorControllerSpecHooksSyncWebhookClientTLS
+}
+
+/** Returns the labels, annotations, status and attachments of an object. */
+export interface DecoratorControllerSpecHooksSync {
+  /** v1 keys the objects of a request by name (namespace/name under a cluster-scoped parent) and reads responses loosely; v2 keys namespaced objects always by namespace/name and refuses unknown and duplicate fields. */
+  readonly version: 'v1' | 'v2'
+  /** A server that receives a JSON request by POST and responds 200 with JSON. */
+  readonly webhook?: DecoratorControllerSpecHooksSyncWebhook
+}
+
+/** The Service of the server. */
+export interface DecoratorControllerSpecHooksFinalizeWebhookService {
+  /** Name of the Service. */
+  readonly name: string
+  /** Namespace of the Service. */
+  readonly namespace: string
+  /** Port of the Service. */
+  readonly port: number
+  /** The protocol of the server. */
+  readonly protocol: 'http' | 'https'
+}
+
+/** Lets the server respond 304 when its last response for a group is still valid. */
+export interface DecoratorControllerSpecHooksFinalizeWebhookEtag {
+  /** Whether If-None-Match is sent. */
+  readonly enabled?: boolean
+  /** Time for which a response is cached. */
+  readonly cacheTimeoutSeconds: number
+  /** Interval at which expired responses are removed. */
+  readonly cacheCleanupSeconds: number
+}
+
+/** The object that holds the certificates. */
+export interface DecoratorControllerSpecHooksFinalizeWebhookCaBundleSecretRef {
+  /** Name of the object. */
+  readonly name: string
+  /** Namespace of the object. */
+  readonly namespace: string
+  /** The entry that holds them. */
+  readonly key: string
+}
+
+/** The object that holds the certificates. */
+export interface DecoratorControllerSpecHooksFinalizeWebhookCaBundleConfigMapRef {
+  /** Name of the object. */
+  readonly name: string
+  /** Namespace of the object. */
+  readonly namespace: string
+  /** The entry that holds them. */
+  readonly key: string
+}
+
+/** The certificate authorities that the server's certificate must be signed by; those of the system when left out. */
+export interface DecoratorControllerSpecHooksFinalizeWebhookCaBundle {
+  /** Certificates in PEM form. */
+  readonly inline?: string
+  /** The object that holds the certificates. */
+  readonly secretRef?: DecoratorControllerSpecHooksFinalizeWebhookCaBundleSecretRef
+  /** The object that holds the certificates. */
+  readonly configMapRef?: DecoratorControllerSpecHooksFinalizeWebhookCaBundleConfigMapRef
+}
+
+/** The Secret that holds the credentials. */
+export interface DecoratorControllerSpecHooksFinalizeWebhookAuthorizationSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+  /** The entry that holds the credentials. */
+  readonly key: string
+}
+
+/** A header Authorization from a Secret. */
+export interface DecoratorControllerSpecHooksFinalizeWebhookAuthorization {
+  /** The scheme before the credentials. */
+  readonly type: string
+  /** The Secret that holds the credentials. */
+  readonly secretRef: DecoratorControllerSpecHooksFinalizeWebhookAuthorizationSecretRef
+}
+
+/** The Secret. */
+export interface DecoratorControllerSpecHooksFinalizeWebhookBasicAuthSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+}
+
+/** User and password from a Secret. */
+export interface DecoratorControllerSpecHooksFinalizeWebhookBasicAuth {
+  /** The Secret. */
+  readonly secretRef: DecoratorControllerSpecHooksFinalizeWebhookBasicAuthSecretRef
+  /** The entry that holds the user's name. */
+  readonly usernameKey: string
+  /** The entry that holds the password. */
+  readonly passwordKey: string
+}
+
+/** The Secret. */
+export interface DecoratorControllerSpecHooksFinalizeWebhookClientTLSSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+}
+
+/** The client certificate. */
+export interface DecoratorControllerSpecHooksFinalizeWebhookClientTLS {
+  /** The Secret. */
+  readonly secretRef: DecoratorControllerSpecHooksFinalizeWebhookClientTLSSecretRef
+  /** The entry that holds the certificate. */
+  readonly certKey: string
+  /** The entry that holds the private key. */
+  readonly privateKeyKey: string
+}
+
+/** A server that receives a JSON request by POST and responds 200 with JSON. */
+export interface DecoratorControllerSpecHooksFinalizeWebhook {
+  /** The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too. */
+  readonly url?: string
+  /** The Service of the server. */
+  readonly service?: DecoratorControllerSpecHooksFinalizeWebhookService
+  /** Path of the hook at the Service. */
+  readonly path?: string
+  /** Time limit of a call, as a Go duration such as 10s. Zero and less mean 10s. */
+  readonly timeout: string
+  /** strict refuses responses with unknown or duplicate fields. The default is loose for version v1, strict for v2. */
+  readonly responseUnMarshallMode?: 'loose' | 'strict'
+  /** Lets the server respond 304 when its last response for a group is still valid. */
+  readonly etag?: DecoratorControllerSpecHooksFinalizeWebhookEtag
+  /** The certificate authorities that the server's certificate must be signed by; those of the system when left out. */
+  readonly caBundle?: DecoratorControllerSpecHooksFinalizeWebhookCaBundle
+  /** A header Authorization from a Secret. */
+  readonly authorization?: DecoratorControllerSpecHooksFinalizeWebhookAuthorization
+  /** User and password from a Secret. */
+  readonly basicAuth?: DecoratorControllerSpecHooksFinalizeWebhookBasicAuth
+  /** The client certificate. */
+  readonly clientTLS?: DecoratorControllerSpecHooksFinalizeWebhookClientTLS
+}
+
+/** Called in place of sync when an object is being deleted or is no longer selected. The object keeps a finalizer until the hook responds finalized. */
+export interface DecoratorControllerSpecHooksFinalize {
+  /** v1 keys the objects of a request by name (namespace/name under a cluster-scoped parent) and reads responses loosely; v2 keys namespaced objects always by namespace/name and refuses unknown and duplicate fields. */
+  readonly version: 'v1' | 'v2'
+  /** A server that receives a JSON request by POST and responds 200 with JSON. */
+  readonly webhook?: DecoratorControllerSpecHooksFinalizeWebhook
+}
+
+/** The Service of the server. */
+export interface DecoratorControllerSpecHooksCustomizeWebhookService {
+  /** Name of the Service. */
+  readonly name: string
+  /** Namespace of the Service. */
+  readonly namespace: string
+  /** Port of the Service. */
+  readonly port: number
+  /** The protocol of the server. */
+  readonly protocol: 'http' | 'https'
+}
+
+/** Lets the server respond 304 when its last response for a group is still valid. */
+export interface DecoratorControllerSpecHooksCustomizeWebhookEtag {
+  /** Whether If-None-Match is sent. */
+  readonly enabled?: boolean
+  /** Time for which a response is cached. */
+  readonly cacheTimeoutSeconds: number
+  /** Interval at which expired responses are removed. */
+  readonly cacheCleanupSeconds: number
+}
+
+/** The object that holds the certificates. */
+export interface DecoratorControllerSpecHooksCustomizeWebhookCaBundleSecretRef {
+  /** Name of the object. */
+  readonly name: string
+  /** Namespace of the object. */
+  readonly namespace: string
+  /** The entry that holds them. */
+  readonly key: string
+}
+
+/** The object that holds the certificates. */
+export interface DecoratorControllerSpecHooksCustomizeWebhookCaBundleConfigMapRef {
+  /** Name of the object. */
+  readonly name: string
+  /** Namespace of the object. */
+  readonly namespace: string
+  /** The entry that holds them. */
+  readonly key: string
+}
+
+/** The certificate authorities that the server's certificate must be signed by; those of the system when left out. */
+export interface DecoratorControllerSpecHooksCustomizeWebhookCaBundle {
+  /** Certificates in PEM form. */
+  readonly inline?: string
+  /** The object that holds the certificates. */
+  readonly secretRef?: DecoratorControllerSpecHooksCustomizeWebhookCaBundleSecretRef
+  /** The object that holds the certificates. */
+  readonly configMapRef?: DecoratorControllerSpecHooksCustomizeWebhookCaBundleConfigMapRef
+}
+
+/** The Secret that holds the credentials. */
+export interface DecoratorControllerSpecHooksCustomizeWebhookAuthorizationSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+  /** The entry that holds the credentials. */
+  readonly key: string
+}
+
+/** A header Authorization from a Secret. */
+export interface DecoratorControllerSpecHooksCustomizeWebhookAuthorization {
+  /** The scheme before the credentials. */
+  readonly type: string
+  /** The Secret that holds the credentials. */
+  readonly secretRef: DecoratorControllerSpecHooksCustomizeWebhookAuthorizationSecretRef
+}
+
+/** The Secret. */
+export interface DecoratorControllerSpecHooksCustomizeWebhookBasicAuthSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+}
+
+/** User and password from a Secret. */
+export interface DecoratorControllerSpecHooksCustomizeWebhookBasicAuth {
+  /** The Secret. */
+  readonly secretRef: DecoratorControllerSpecHooksCustomizeWebhookBasicAuthSecretRef
+  /** The entry that holds the user's name. */
+  readonly usernameKey: string
+  /** The entry that holds the password. */
+  readonly passwordKey: string
+}
+
+/** The Secret. */
+export interface DecoratorControllerSpecHooksCustomizeWebhookClientTLSSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+}
+
+/** The client certificate. */
+export interface DecoratorControllerSpecHooksCustomizeWebhookClientTLS {
+  /** The Secret. */
+  readonly secretRef: DecoratorControllerSpecHooksCustomizeWebhookClientTLSSecretRef
+  /** The entry that holds the certificate. */
+  readonly certKey: string
+  /** The entry that holds the private key. */
+  readonly privateKeyKey: string
+}
+
+/** A server that receives a JSON request by POST and responds 200 with JSON. */
+export interface DecoratorControllerSpecHooksCustomizeWebhook {
+  /** The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too. */
+  readonly url?: string
+  /** The Service of the server. */
+  readonly service?: DecoratorControllerSpecHooksCustomizeWebhookService
+  /** Path of the hook at the Service. */
+  readonly path?: string
+  /** Time limit of a call, as a Go duration such as 10s. Zero and less mean 10s. */
+  readonly timeout: string
+  /** strict refuses responses with unknown or duplicate fields. The default is loose for version v1, strict for v2. */
+  readonly responseUnMarshallMode?: 'loose' | 'strict'
+  /** Lets the server respond 304 when its last response for a group is still valid. */
+  readonly etag?: DecoratorControllerSpecHooksCustomizeWebhookEtag
+  /** The certificate authorities that the server's certificate must be signed by; those of the system when left out. */
+  readonly caBundle?: DecoratorControllerSpecHooksCustomizeWebhookCaBundle
+  /** A header Authorization from a Secret. */
+  readonly authorization?: DecoratorControllerSpecHooksCustomizeWebhookAuthorization
+  /** User and password from a Secret. */
+  readonly basicAuth?: DecoratorControllerSpecHooksCustomizeWebhookBasicAuth
+  /** The client certificate. */
+  readonly clientTLS?: DecoratorControllerSpecHooksCustomizeWebhookClientTLS
+}
+
+/** Returns the related objects that the sync and finalize requests of a parent have in addition. Its response is cached until the parent's generation changes. */
+export interface DecoratorControllerSpecHooksCustomize {
+  /** v1 keys the objects of a request by name (namespace/name under a cluster-scoped parent) and reads responses loosely; v2 keys namespaced objects always by namespace/name and refuses unknown and duplicate fields. */
+  readonly version: 'v1' | 'v2'
+  /** A server that receives a JSON request by POST and responds 200 with JSON. */
+  readonly webhook?: DecoratorControllerSpecHooksCustomizeWebhook
+}
+
+/** The hooks. */
+export interface DecoratorControllerSpecHooks {
+  /** Returns the labels, annotations, status and attachments of an object. */
+  readonly sync?: DecoratorControllerSpecHooksSync
+  /** Called in place of sync when an object is being deleted or is no longer selected. The object keeps a finalizer until the hook responds finalized. */
+  readonly finalize?: DecoratorControllerSpecHooksFinalize
+  /** Returns the related objects that the sync and finalize requests of a parent have in addition. Its response is cached until the parent's generation changes. */
+  readonly customize?: DecoratorControllerSpecHooksCustomize
+}
+
+/** The object that holds the certificates. */
+export interface DecoratorControllerSpecEndpointConfigCaBundleSecretRef {
+  /** Name of the object. */
+  readonly name: string
+  /** Namespace of the object. */
+  readonly namespace: string
+  /** The entry that holds them. */
+  readonly key: string
+}
+
+/** The object that holds the certificates. */
+export interface DecoratorControllerSpecEndpointConfigCaBundleConfigMapRef {
+  /** Name of the object. */
+  readonly name: string
+  /** Namespace of the object. */
+  readonly namespace: string
+  /** The entry that holds them. */
+  readonly key: string
+}
+
+/** The certificate authorities that the server's certificate must be signed by; those of the system when left out. */
+export interface DecoratorControllerSpecEndpointConfigCaBundle {
+  /** Certificates in PEM form. */
+  readonly inline?: string
+  /** The object that holds the certificates. */
+  readonly secretRef?: DecoratorControllerSpecEndpointConfigCaBundleSecretRef
+  /** The object that holds the certificates. */
+  readonly configMapRef?: DecoratorControllerSpecEndpointConfigCaBundleConfigMapRef
+}
+
+/** The Secret that holds the credentials. */
+export interface DecoratorControllerSpecEndpointConfigAuthorizationSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+  /** The entry that holds the credentials. */
+  readonly key: string
+}
+
+/** A header Authorization from a Secret. */
+export interface DecoratorControllerSpecEndpointConfigAuthorization {
+  /** The scheme before the credentials. */
+  readonly type: string
+  /** The Secret that holds the credentials. */
+  readonly secretRef: DecoratorControllerSpecEndpointConfigAuthorizationSecretRef
+}
+
+/** The Secret. */
+export interface DecoratorControllerSpecEndpointConfigBasicAuthSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+}
+
+/** User and password from a Secret. */
+export interface DecoratorControllerSpecEndpointConfigBasicAuth {
+  /** The Secret. */
+  readonly secretRef: DecoratorControllerSpecEndpointConfigBasicAuthSecretRef
+  /** The entry that holds the user's name. */
+  readonly usernameKey: string
+  /** The entry that holds the password. */
+  readonly passwordKey: string
+}
+
+/** The Secret. */
+export interface DecoratorControllerSpecEndpointConfigClientTLSSecretRef {
+  /** Name of the Secret. */
+  readonly name: string
+  /** Namespace of the Secret. */
+  readonly namespace: string
+}
+
+/** The client certificate. */
+export interface DecoratorControllerSpecEndpointConfigClientTLS {
+  /** The Secret. */
+  readonly secretRef: DecoratorControllerSpecEndpointConfigClientTLSSecretRef
+  /** The entry that holds the certificate. */
+  readonly certKey: string
+  /** The entry that holds the private key. */
+  readonly privateKeyKey: string
+}
+
+/** TLS and credentials of one host. */
+export interface DecoratorControllerSpecEndpointConfig {
+  /** Host of the webhook's address, with the port where the address has one. */
+  readonly host: string
+  /** The certificate authorities that the server's certificate must be signed by; those of the system when left out. */
+  readonly caBundle?: DecoratorControllerSpecEndpointConfigCaBundle
+  /** A header Authorization from a Secret. */
+  readonly authorization?: DecoratorControllerSpecEndpointConfigAuthorization
+  /** User and password from a Secret. */
+  readonly basicAuth?: DecoratorControllerSpecEndpointConfigBasicAuth
+  /** The client certificate. */
+  readonly clientTLS?: DecoratorControllerSpecEndpointConfigClientTLS
+}
+
+/** The kinds of parents and children, and the hooks that compute the children. */
+export interface DecoratorControllerSpec {
+  /** The kinds of objects to decorate. */
+  readonly resources: readonly DecoratorControllerSpecResource[]
+  /** The kinds that hooks may return. Every attachment is controlled by the object. */
+  readonly attachments?: readonly DecoratorControllerSpecAttachment[]
+  /** The hooks. */
+  readonly hooks?: DecoratorControllerSpecHooks
+  /** Every parent is synced once within each period, spread over it. Left out, only changes and resyncAfterSeconds in responses call a hook. */
+  readonly resyncPeriodSeconds?: number
+  /** TLS and credentials by host, for webhooks that have none of their own. */
+  readonly endpointConfigs?: readonly DecoratorControllerSpecEndpointConfig[]
+}
+
+/** One aspect of the state. */
+export interface DecoratorControllerStatusCondition {
+  /** Accepted or Ready. */
+  readonly type: string
+  /** True, False or Unknown. */
+  readonly status: 'True' | 'False' | 'Unknown'
+  /** The generation that this condition describes. */
+  readonly observedGeneration?: number
+  /** Time at which the status of the condition changed last. */
+  readonly lastTransitionTime: string
+  /** The reason in one CamelCase word. */
+  readonly reason: string
+  /** The explanation, and what to do. */
+  readonly message: string
+}
+
+/** The observed state of the controller. */
+export interface DecoratorControllerStatus {
+  /** The generation of the spec that this status describes. */
+  readonly observedGeneration?: number
+  /** Number of objects that the controller works on. */
+  readonly parents?: number
+  /** Objects whose last call or write failed. */
+  readonly failingParents?: number
+  /** Accepted says whether the spec is valid and its kinds are served, Ready whether every object is in sync. */
+  readonly conditions?: readonly DecoratorControllerStatusCondition[]
+}
 
 /** A MapController maintains a collection of outputs for every parent object: for every input object that the parent selects, a hook returns the desired outputs. Each call of the hook is for one input. */
 export interface MapController {

@@ -1,7 +1,16 @@
 // Metrics of hook calls, under Metacontroller's names where it has them.
 import type { Registry } from 'prom-client'
 import { Counter, Gauge, Histogram } from 'prom-client'
-import type { HookName } from '../engine/hook.ts'
+
+/** The hooks of all controllers. */
+const hookNames = ['map', 'tombstone', 'sync', 'finalize', 'customize'] as const
+
+/** The hook that is called, and the controller that calls it. */
+export interface CallOrigin {
+  readonly hook: (typeof hookNames)[number]
+  readonly controllerType: 'MapController' | 'CompositeController' | 'DecoratorController'
+  readonly controllerName: string
+}
 
 interface MetricsOfHook {
   readonly total: Counter
@@ -9,15 +18,15 @@ interface MetricsOfHook {
   readonly inFlight: Gauge
 }
 
-/** The metrics of the calls of all map controllers of a manager. */
+/** The metrics of the calls of all controllers of a manager. */
 export class CallMetrics {
-  readonly #calls: Record<HookName, MetricsOfHook>
+  readonly #calls: ReadonlyMap<string, MetricsOfHook>
   readonly #failures: Counter
 
   constructor(registry: Registry) {
     const registers = [registry]
     const labelNames = ['url', 'controller_name', 'controller_type']
-    const metricsOf = (hook: HookName): MetricsOfHook => ({
+    const metricsOf = (hook: string): MetricsOfHook => ({
       total: new Counter({
         name: `metacontroller_${hook}_requests_total`,
         help: `Calls of ${hook} hooks`,
@@ -37,7 +46,7 @@ export class CallMetrics {
         registers,
       }),
     })
-    this.#calls = { map: metricsOf('map'), tombstone: metricsOf('tombstone') }
+    this.#calls = new Map(hookNames.map((hook) => [hook, metricsOf(hook)]))
     this.#failures = new Counter({
       name: 'fairlead_map_call_failures_total',
       help: 'Calls of hooks that failed, by code',
@@ -50,9 +59,12 @@ export class CallMetrics {
    * Counts a call that begins. Call the result with its HTTP code (0 without one, undefined when no call was made) and
    * its duration in seconds.
    */
-  begin(controllerName: string, hook: HookName, url: string): (code: number | undefined, seconds: number) => void {
-    const labels = { url, controller_name: controllerName, controller_type: 'MapController' }
-    const { total, seconds, inFlight } = this.#calls[hook]
+  begin(
+    { hook, controllerName, controllerType }: CallOrigin,
+    url: string,
+  ): (code: number | undefined, seconds: number) => void {
+    const labels = { url, controller_name: controllerName, controller_type: controllerType }
+    const { total, seconds, inFlight } = this.#calls.get(hook)!
     inFlight.inc(labels)
     return (code, duration) => {
       inFlight.dec(labels)
@@ -63,7 +75,7 @@ export class CallMetrics {
   }
 
   /** Counts a call that failed with that code. */
-  failed(controllerName: string, hook: HookName, code: string): void {
+  failed({ controllerName, hook }: CallOrigin, code: string): void {
     this.#failures.inc({ controller_name: controllerName, hook, code })
   }
 }

@@ -4,9 +4,11 @@ import type { HookClient } from '@fairlead/controller'
 import type { Clock } from '@fairlead/kube'
 import type { MapController, MapHook, TombstoneHook } from '../api.ts'
 import type { Hook, HookName, Hooks } from '../engine/hook.ts'
+import { hookRequest } from '../engine/request.ts'
 import type { CallMetrics } from './call-metrics.ts'
 import { ExpressionHook } from './expression.ts'
-import { WebhookHook } from './webhook.ts'
+import type { WebhookOptions } from './webhook.ts'
+import { WebhookCaller } from './webhook.ts'
 
 /** The dependencies of hooks. */
 export interface HookDependencies {
@@ -41,18 +43,28 @@ function makeHook(
   const { webhook, expression, version } = spec
   if (expression !== undefined) return new ExpressionHook(name, expression)
   if (webhook === undefined) throw new TypeError(`spec.hooks.${name} needs a webhook or an expression`)
-  const options = {
+  const trim = controller.spec.hooks.map.trim ?? 'managedFields'
+  const caller = makeCaller({
     ...dependencies,
-    name,
-    controllerName: controller.metadata.name ?? '',
+    origin: { hook: name, controllerType: 'MapController', controllerName: controller.metadata.name ?? '' },
     webhook,
     version,
-    trim: controller.spec.hooks.map.trim ?? 'managedFields',
     endpointConfigs: controller.spec.endpointConfigs ?? [],
+  })
+  return {
+    strict: caller.strict,
+    call: ({ facts, group, signal }) =>
+      caller.call({ request: hookRequest({ ...facts, version, trim }), group, signal }),
   }
+}
+
+/** Makes the caller of a webhook. Throws InvalidHookError. */
+export function makeCaller(options: WebhookOptions): WebhookCaller {
   try {
-    return new WebhookHook(options)
+    return new WebhookCaller(options)
   } catch (error) {
-    throw new InvalidHookError(`spec.hooks.${name}.webhook: ${(error as Error).message}`, { cause: error })
+    throw new InvalidHookError(`spec.hooks.${options.origin.hook}.webhook: ${(error as Error).message}`, {
+      cause: error,
+    })
   }
 }

@@ -1,26 +1,21 @@
-// A hook behind HTTP: address, credentials, ETags, and the rules for its responses (originals/metacontroller.md §2.2).
+// A hook behind HTTP: address, credentials, ETags, and the parsing of its responses (originals/metacontroller.md §2.2).
 import type { Client } from '@fairlead/client'
 import type { HookClient } from '@fairlead/controller'
 import { HookError, RemoteError } from '@fairlead/controller'
-import type { Clock } from '@fairlead/kube'
+import type { Clock, JsonObject } from '@fairlead/kube'
 import { JsonSyntaxError, parseGoDuration, parseJson } from '@fairlead/kube'
 import type { EndpointConfig, HookVersion, Webhook } from '../api.ts'
-import type { Hook, HookCall, HookName } from '../engine/hook.ts'
 import { HookBusyError } from '../engine/hook.ts'
-import type { Trim } from '../engine/request.ts'
-import { hookRequest } from '../engine/request.ts'
 import type { ResponseBody } from '../engine/response.ts'
-import type { CallMetrics } from './call-metrics.ts'
+import type { CallMetrics, CallOrigin } from './call-metrics.ts'
 import { WebhookCredentials } from './credentials.ts'
 import { EtagCache } from './etag-cache.ts'
 
-/** Options of a {@link WebhookHook}. */
+/** Options of a {@link WebhookCaller}. */
 export interface WebhookOptions {
-  readonly name: HookName
-  readonly controllerName: string
+  readonly origin: CallOrigin
   readonly webhook: Webhook
   readonly version: HookVersion
-  readonly trim: Trim
   readonly endpointConfigs: readonly EndpointConfig[]
   readonly http: HookClient
   readonly client: Client
@@ -38,8 +33,17 @@ export function webhookUrl({ url, service, path }: Webhook): URL {
   return new URL(`${protocol}://${name}.${namespace}:${port}/${(path ?? '').replace(/^\//, '')}`)
 }
 
-/** A {@link Hook} behind HTTP. */
-export class WebhookHook implements Hook {
+/** A call of a webhook. */
+export interface WebhookCall {
+  readonly request: JsonObject
+  /** Names the caller uniquely among all controllers; the key of cached responses (Q33). */
+  readonly group: string
+  readonly signal: AbortSignal
+}
+
+/** Calls one webhook. */
+export class WebhookCaller {
+  /** Unknown and duplicate fields of responses are errors. */
   readonly strict: boolean
   readonly #options: WebhookOptions
   readonly #url: URL
@@ -65,16 +69,17 @@ export class WebhookHook implements Hook {
     this.#credentials = new WebhookCredentials(client, clock, webhook, this.#url, endpointConfigs)
   }
 
-  async call({ facts, group, signal }: HookCall): Promise<ResponseBody> {
-    const { http, version, trim, name, controllerName, metrics, clock } = this.#options
+  /** Throws RemoteError for a failure of the server, HookBusyError when the server asks to retry later. */
+  async call({ request, group, signal }: WebhookCall): Promise<ResponseBody> {
+    const { http, origin, metrics, clock } = this.#options
     const cached = this.#cache?.get(group)
     const endpoint = { url: this.#url.href, timeout: this.#timeout, ...(await this.#credentials.get()) }
-    const ended = metrics.begin(controllerName, name, this.#url.origin + this.#url.pathname)
+    const ended = metrics.begin(origin, this.#url.origin + this.#url.pathname)
     const started = clock.monotonic()
     const duration = (): number => (clock.monotonic() - started) / 1000
     try {
       const response = await http.call(endpoint, {
-        body: hookRequest({ ...facts, version, trim }),
+        body: request,
         headers: cached === undefined ? {} : { 'if-none-match': cached.etag },
         alsoAccepted: cached === undefined ? [] : [304, 412],
         signal,
@@ -88,7 +93,7 @@ export class WebhookHook implements Hook {
     } catch (error) {
       const isSuspended = error instanceof HookError && error.code === 'HookSuspended'
       ended(isSuspended ? undefined : error instanceof HookError ? (error.status ?? 0) : 0, duration())
-      if (error instanceof RemoteError && !isSuspended) metrics.failed(controllerName, name, error.code)
+      if (error instanceof RemoteError && !isSuspended) metrics.failed(origin, error.code)
       throw asHookFailure(error)
     }
   }
@@ -101,7 +106,7 @@ export class WebhookHook implements Hook {
       if (error instanceof JsonSyntaxError)
         throw new RemoteError(
           'InvalidResponse',
-          `The ${this.#options.name} hook responded with invalid JSON: ${error.message}`,
+          `The ${this.#options.origin.hook} hook responded with invalid JSON: ${error.message}`,
           {
             cause: error,
           },

@@ -94,7 +94,7 @@ export class GroupWriter {
       (action) => this.#carryOutOne(action),
     )
     if (errors.length === 1) throw errors[0]
-    if (errors.length > 1) throw combined(errors)
+    if (errors.length > 1) throw combinedError(errors)
   }
 
   /**
@@ -249,7 +249,7 @@ async function inParallel<T extends Action>(actions: readonly T[], run: (action:
 }
 
 /** Combines errors into one. A server that refuses or fails decides how the retry waits, so its error is the cause. */
-function combined(errors: readonly unknown[]): WriteError {
+export function combinedError(errors: readonly unknown[]): WriteError {
   const messages = errors.map((error) => (error instanceof Error ? error.message : String(error)))
   const existing = errors.flatMap((error) => (error instanceof WriteError ? error.existing : []))
   const cause = errors.find((error) => error instanceof StatusError) ?? errors[0]

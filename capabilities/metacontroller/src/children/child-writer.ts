@@ -1,0 +1,119 @@
+// Carries out the actions on children: creates and replaces whole objects, as Metacontroller does.
+import type { Client } from '@fairlead/client'
+import { isObjectNotFound } from '@fairlead/client'
+import type { KubeObject } from '@fairlead/kube'
+import { isAlreadyExists, isConflict, isTerminating, keyOf, ownerReferenceTo } from '@fairlead/kube'
+import { formatIdentity, identityOf } from '../engine/identity.ts'
+import type { OutputWrite } from '../runtime/writer.ts'
+import { WriteError, combinedError } from '../runtime/writer.ts'
+import type { ChildAction } from './child-plan.ts'
+
+/** Writes the children of one parent. */
+export class ChildWriter {
+  readonly #client: Client
+  readonly #parent: KubeObject
+  readonly #onWrite: (write: OutputWrite) => void
+
+  constructor(client: Client, parent: KubeObject, onWrite: (write: OutputWrite) => void) {
+    this.#client = client
+    this.#parent = parent
+    this.#onWrite = onWrite
+  }
+
+  /**
+   * Adopts an orphan, after having read the parent from the server. Returns the child; undefined when the parent was
+   * deleted or the orphan changed meanwhile.
+   */
+  async adopt(orphan: KubeObject): Promise<KubeObject | undefined> {
+    const live = await this.#client.find(this.#parent, keyOf(this.#parent))
+    if (live === undefined || live.metadata.uid !== this.#parent.metadata.uid || isTerminating(live)) return undefined
+    const { ownerReferences = [] } = orphan.metadata
+    return this.#setOwners(orphan, [...ownerReferences, ownerReferenceTo(live)])
+  }
+
+  /** Releases a child that the selector of its parent matches no more. */
+  async release(child: KubeObject): Promise<void> {
+    const { ownerReferences = [] } = child.metadata
+    const left = ownerReferences.filter(({ uid }) => uid !== this.#parent.metadata.uid)
+    await this.#setOwners(child, left.length === 0 ? null : left)
+  }
+
+  /** Carries out a plan. Tries everything; then throws the errors as one. */
+  async carryOut(plan: readonly ChildAction[]): Promise<void> {
+    const errors: unknown[] = []
+    const tryAll = async (actions: readonly ChildAction[]): Promise<void> => {
+      for (const action of actions) {
+        try {
+          await this.#carryOutOne(action)
+        } catch (error) {
+          errors.push(error)
+        }
+      }
+    }
+    await tryAll(plan.filter(({ op }) => op === 'delete'))
+    await tryAll(plan.filter(({ op }) => op !== 'delete'))
+    if (errors.length === 1) throw errors[0]
+    if (errors.length > 1) throw combinedError(errors)
+  }
+
+  async #carryOutOne(action: ChildAction): Promise<void> {
+    switch (action.op) {
+      case 'keep':
+        return
+      case 'create':
+        return this.#create(action.object)
+      case 'update':
+        return this.#update(action.observed, action.object)
+      case 'delete':
+        return this.#delete(action.observed)
+    }
+  }
+
+  async #create(object: KubeObject): Promise<void> {
+    try {
+      const after = await this.#client.create(object)
+      this.#onWrite({ op: 'create', before: undefined, after })
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error
+      const message = `${formatIdentity(identityOf(object))} exists already and is no child of ${formatIdentity(identityOf(this.#parent))}; it is left as it is`
+      throw new WriteError('NameTaken', message, { cause: error })
+    }
+  }
+
+  async #update(before: KubeObject, object: KubeObject): Promise<void> {
+    try {
+      const after = await this.#client.update(object)
+      this.#onWrite({ op: 'update', before, after })
+    } catch (error) {
+      // Deleted or changed meanwhile: the watch reports it.
+      if (!isObjectNotFound(error) && !isConflict(error)) throw error
+    }
+  }
+
+  async #delete(observed: KubeObject): Promise<void> {
+    const { uid, resourceVersion } = observed.metadata
+    const options = { propagation: 'Background', preconditions: { uid, resourceVersion } } as const
+    try {
+      const after = await this.#client.delete(observed, keyOf(observed), options)
+      this.#onWrite({ op: 'delete', before: observed, after })
+    } catch (error) {
+      if (!isObjectNotFound(error) && !isConflict(error)) throw error
+    }
+  }
+
+  async #setOwners(
+    child: KubeObject,
+    ownerReferences: KubeObject['metadata']['ownerReferences'] | null,
+  ): Promise<KubeObject | undefined> {
+    const { uid = null, resourceVersion = null } = child.metadata
+    const merge = { metadata: { uid, resourceVersion, ownerReferences } }
+    try {
+      const after = await this.#client.patch(child, keyOf(child), { merge: merge as never })
+      this.#onWrite({ op: 'adopt', before: child, after })
+      return after
+    } catch (error) {
+      if (isObjectNotFound(error) || isConflict(error)) return undefined
+      throw error
+    }
+  }
+}

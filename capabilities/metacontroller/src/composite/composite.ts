@@ -1,0 +1,106 @@
+// CompositeControllers: children are selected by the parent's selector, adopted and released; the response is the whole
+// status of the parent (originals/metacontroller.md §2).
+import type { JsonObject, KubeObject, LabelSelector, Selector } from '@fairlead/kube'
+import { SelectorError, asJson, everything, isJsonObject, isTerminating, selectorFrom } from '@fairlead/kube'
+import type { CompositeController } from '../api.ts'
+import type { Child } from '../children/child.ts'
+import { objectsByKind, requestKeys, withoutManagedFields } from '../engine/request.ts'
+import { ResponseError } from '../engine/response.ts'
+import { childrenByKind } from '../sync/children-by-kind.ts'
+import type { Candidates, Claims, Flavour, ParentKind } from '../sync/flavour.ts'
+import { readSyncResponse } from '../sync/response.ts'
+import type { ChildKind } from '../children/child.ts'
+
+/** Label of the children of a parent whose selector is generated. */
+const generatedLabel = 'controller-uid'
+
+/** Returns the flavour of a CompositeController. Throws SelectorError. */
+export function compositeFlavour(
+  { metadata, spec }: CompositeController,
+  parent: ParentKind,
+  children: readonly ChildKind[],
+): Flavour {
+  const generates = spec.generateSelector === true
+  const labels = spec.parentResource.labelSelector
+  const selector = labels === undefined ? everything : selectorFrom(labels)
+  return {
+    controllerType: 'CompositeController',
+    finalizer: `metacontroller.io/compositecontroller-${metadata.name ?? ''}`,
+    parents: [parent],
+    children,
+    adopts: !generates,
+    writesParentLast: true,
+    selects: (object) => selector.matches(object.metadata.labels),
+    mayAdopt: (object, orphan) => {
+      try {
+        return childSelector(object, generates).matches(orphan.metadata.labels)
+      } catch {
+        return false
+      }
+    },
+    claim: (object, candidates) => claimChildren(object, childSelector(object, generates), candidates),
+    request: ({ controller, parent: object, children: observed, related, finalizing, version }) => {
+      const keyed = requestKeys(object, version)
+      const trimmed = (one: KubeObject): JsonObject => asJson(withoutManagedFields(one))
+      return {
+        controller: trimmed(controller),
+        parent: trimmed(object),
+        children: objectsByKind(childrenByKind(children, observed), keyed, trimmed),
+        related: objectsByKind(related, keyed, trimmed),
+        finalizing,
+      }
+    },
+    readResponse: (body, context) =>
+      readSyncResponse(body, {
+        ...context,
+        list: 'children',
+        fields: ['status', 'children', 'resyncAfterSeconds', 'finalized'],
+        kinds: children,
+      }),
+    prepare: (object, desired) => {
+      const wanted = generates ? desired.map((child) => withGeneratedLabel(object, child)) : desired
+      const selects = childSelector(object, generates)
+      const wrong = wanted.find((child) => !selects.matches(child.object.metadata.labels))
+      if (wrong === undefined) return wanted
+      const { kind, metadata: of } = wrong.object
+      throw new ResponseError(
+        'InvalidOutput',
+        `labels on desired child ${kind} ${of.namespace ?? ''}/${of.name ?? ''} don't match parent selector`,
+      )
+    },
+    parentChange: (object, { status }) => ({
+      status: { ...status, observedGeneration: object.metadata.generation ?? 0 },
+      labels: {},
+      annotations: {},
+    }),
+  }
+}
+
+/** Returns the selector of a parent's children. Throws SelectorError when it is missing, empty or invalid. */
+export function childSelector(parent: KubeObject, generates: boolean): Selector {
+  if (generates) return selectorFrom({ matchLabels: { [generatedLabel]: parent.metadata.uid ?? '' } })
+  const given = isJsonObject(parent.spec) ? parent.spec['selector'] : undefined
+  if (!isJsonObject(given))
+    throw new SelectorError('.spec.selector must have either matchLabels, matchExpressions, or both')
+  const selector = selectorFrom(given as unknown as LabelSelector)
+  if (selector.isEmpty)
+    throw new SelectorError('.spec.selector must have either matchLabels, matchExpressions, or both')
+  return selector
+}
+
+/** Returns the children of a parent: what it controls and selects, and the orphans that it selects. */
+export function claimChildren(parent: KubeObject, selector: Selector, { owned, orphans }: Candidates): Claims {
+  const isSelected = ({ object }: Child): boolean => selector.matches(object.metadata.labels)
+  const isEnding = isTerminating(parent)
+  return {
+    children: owned.filter(isSelected),
+    release: isEnding ? [] : owned.filter((child) => !isSelected(child)),
+    adopt: isEnding ? [] : orphans.filter((child) => isSelected(child) && !isTerminating(child.object)),
+  }
+}
+
+function withGeneratedLabel(parent: KubeObject, { kind, object }: Child): Child {
+  const { labels = {} } = object.metadata
+  const uid = labels[generatedLabel] ?? parent.metadata.uid ?? ''
+  return { kind, object: { ...object, metadata: { ...object.metadata, labels: { ...labels, [generatedLabel]: uid } } } }
+}

@@ -1,0 +1,40 @@
+// The controller of DecoratorControllers.
+import type { Kind } from '@fairlead/client'
+import { kind } from '@fairlead/client'
+import type { Manager } from '@fairlead/controller'
+import type { KubeObject } from '@fairlead/kube'
+import type { DecoratorController } from '../api.ts'
+import { apiVersion } from '../api.ts'
+import type { SyncControllersOptions } from '../sync/sync-controllers.ts'
+import { SyncControllers } from '../sync/sync-controllers.ts'
+import { decoratorFlavour } from './decorator.ts'
+
+/** A DecoratorController as the client reads it. */
+export type DecoratorControllerObject = DecoratorController & KubeObject
+
+/** DecoratorController, for clients. */
+export const decoratorControllerKind: Kind<DecoratorControllerObject> = kind<DecoratorControllerObject>(
+  apiVersion,
+  'DecoratorController',
+  { plural: 'decoratorcontrollers', namespaced: false },
+)
+
+/** Runs all DecoratorControllers of a cluster. */
+export function decoratorControllers(
+  manager: Manager,
+  dependencies: Pick<SyncControllersOptions<DecoratorControllerObject>, 'http' | 'metrics'>,
+): SyncControllers<DecoratorControllerObject> {
+  return new SyncControllers(manager, {
+    ...dependencies,
+    name: 'decorator',
+    kind: decoratorControllerKind,
+    specOf: ({ spec }) => spec,
+    resources: ({ spec }) => [...spec.resources, ...(spec.attachments ?? [])],
+    flavour: async (controller, resolve) => {
+      const { resources, attachments = [] } = controller.spec
+      const parents = await Promise.all(resources.map((resource) => resolve.parent(resource)))
+      const children = await Promise.all(attachments.map((attachment) => resolve.child(attachment)))
+      return decoratorFlavour(controller, parents, children)
+    },
+  })
+}

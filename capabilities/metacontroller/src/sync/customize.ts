@@ -1,0 +1,128 @@
+// Related objects of parents: asks the customize hook once for each generation of a parent, watches what its rules name,
+// and wakes the parent when that changes.
+import type { InformerPool, InformerUse } from '@fairlead/controller'
+import type { KubeObject, ObjectKey } from '@fairlead/kube'
+import type { HookVersion } from '../api.ts'
+import type { ObjectsOfKind } from '../engine/request.ts'
+import type { RelatedKind, ResolvedResource } from '../engine/resource.ts'
+import type { ResourceName } from '../engine/kinds.ts'
+import { isRelated, relatedObjects } from '../engine/related.ts'
+import type { WebhookCaller } from '../hook/webhook.ts'
+import { clientKind } from '../runtime/caches.ts'
+import { RelatedCache } from '../runtime/related-cache.ts'
+import { isVisible, relatedRule, scopeOf } from './related-rules.ts'
+import { readCustomizeResponse } from './response.ts'
+
+/** Dependencies of {@link Customize}. */
+export interface CustomizeOptions {
+  readonly pool: InformerPool
+  readonly hook: WebhookCaller
+  readonly version: HookVersion
+  /** Returns the request of a parent. */
+  readonly request: (parent: KubeObject) => Parameters<WebhookCaller['call']>[0]['request']
+  readonly resolve: (name: ResourceName) => Promise<ResolvedResource>
+  /** Called when a related object of a parent changed, or became known. */
+  readonly onChange: (parentUid: string) => void
+}
+
+interface Rules {
+  /** The version of the parent that the hook was asked about. */
+  readonly of: string
+  readonly caches: readonly RelatedCache[]
+  readonly namespaces: InformerUse | undefined
+  readonly disposables: readonly Disposable[]
+}
+
+const namespaceKind = clientKind({
+  apiVersion: 'v1',
+  group: '',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  namespaced: false,
+})
+
+/** The related objects of the parents of one controller. */
+export class Customize implements Disposable {
+  readonly #options: CustomizeOptions
+  readonly #rules = new Map<string, Rules>()
+
+  constructor(options: CustomizeOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Returns the related objects of a parent; undefined while one of their kinds is not known. Throws what the hook
+   * throws, ResponseError, and ClientError `UnknownKind`.
+   */
+  async related(parent: KubeObject, signal: AbortSignal): Promise<readonly ObjectsOfKind[] | undefined> {
+    const { uid = '', generation, resourceVersion } = parent.metadata
+    const of = String(generation ?? resourceVersion)
+    let rules = this.#rules.get(uid)
+    if (rules?.of !== of) {
+      const next = await this.#ask(parent, of, signal)
+      this.forget(uid)
+      this.#rules.set(uid, next)
+      rules = next
+    }
+    const { caches, namespaces } = rules
+    const known = [...caches, ...(namespaces === undefined ? [] : [namespaces.informer])]
+    if (!known.every(({ state }) => state === 'Synced')) return undefined
+    const { version } = this.#options
+    const reader = {
+      get: (rule: number, key: ObjectKey) => caches[rule]?.get(key),
+      list: (rule: number, namespace: string | undefined) => caches[rule]?.list(namespace) ?? [],
+      namespaceLabels: (name: string) => namespaceLabels(namespaces, name),
+    }
+    const kinds = caches.map(({ rule }) => rule)
+    return relatedObjects(kinds, reader, scopeOf(parent, version)).map(({ kind, objects }) => ({
+      kind,
+      objects: objects.filter((object) => isVisible(object, parent, version)),
+    }))
+  }
+
+  /** Forgets a parent that was deleted. */
+  forget(uid: string): void {
+    const rules = this.#rules.get(uid)
+    this.#rules.delete(uid)
+    for (const one of rules?.disposables ?? []) one[Symbol.dispose]()
+  }
+
+  [Symbol.dispose](): void {
+    for (const uid of this.#rules.keys()) this.forget(uid)
+  }
+
+  async #ask(parent: KubeObject, of: string, signal: AbortSignal): Promise<Rules> {
+    const { hook, request, resolve, version, pool } = this.#options
+    const { uid = '' } = parent.metadata
+    const body = await hook.call({ request: request(parent), group: uid, signal })
+    const kinds: RelatedKind[] = []
+    for (const rule of readCustomizeResponse(body, hook.strict))
+      kinds.push(relatedRule(rule, await resolve(rule), parent, version))
+    const caches = kinds.map((rule) => new RelatedCache(pool, rule))
+    const selectsNamespaces = kinds.some(({ spec }) => spec.namespaceSelector !== undefined)
+    const namespaces = selectsNamespaces ? pool.use(namespaceKind) : undefined
+    const scope = scopeOf(parent, version)
+    const wake = (): void => this.#options.onChange(uid)
+    const listening = caches.map((cache) =>
+      cache.subscribe((change) => {
+        const changed = [change.object, change.previous].filter((object) => object !== undefined)
+        const labelsOf = (name: string): Readonly<Record<string, string>> | undefined =>
+          namespaceLabels(namespaces, name)
+        if (changed.some((object) => isRelated(cache.rule, scope, object, labelsOf))) wake()
+      }, wake),
+    )
+    const ofNamespaces =
+      namespaces === undefined
+        ? []
+        : [namespaces.informer.subscribe({ changed: wake, state: wake }, { replay: false }), namespaces]
+    return { of, caches, namespaces, disposables: [...listening, ...caches, ...ofNamespaces] }
+  }
+}
+
+function namespaceLabels(
+  namespaces: InformerUse | undefined,
+  name: string,
+): Readonly<Record<string, string>> | undefined {
+  const found = namespaces?.informer.lastKnown.get(name)
+  return found === undefined ? undefined : (found.metadata.labels ?? {})
+}

@@ -1,0 +1,75 @@
+// What CompositeControllers and DecoratorControllers do differently. Pure; sync-run.ts carries it out.
+import type { JsonObject, KubeObject } from '@fairlead/kube'
+import type { HookVersion } from '../api.ts'
+import type { Child, ChildKind } from '../children/child.ts'
+import type { ObjectsOfKind } from '../engine/request.ts'
+import type { ResolvedResource } from '../engine/resource.ts'
+import type { ResponseBody } from '../engine/response.ts'
+import type { SyncResponse } from './response.ts'
+
+/** A kind of parents. */
+export interface ParentKind extends ResolvedResource {
+  readonly ignoreStatusChanges: boolean
+  readonly hasStatusSubresource: boolean
+}
+
+/** Objects that may be children of a parent. */
+export interface Candidates {
+  /** Objects that the parent controls. */
+  readonly owned: readonly Child[]
+  /** Objects without a controlling owner where the parent may have children. */
+  readonly orphans: readonly Child[]
+}
+
+/** The children of a parent, and the changes of ownership that come first. */
+export interface Claims {
+  readonly children: readonly Child[]
+  readonly adopt: readonly Child[]
+  readonly release: readonly Child[]
+}
+
+/** The content of a sync or finalize request. */
+export interface SyncFacts {
+  readonly controller: KubeObject
+  readonly parent: KubeObject
+  readonly children: readonly Child[]
+  readonly related: readonly ObjectsOfKind[]
+  readonly finalizing: boolean
+  readonly version: HookVersion
+}
+
+/** The changes of a parent that a response asks for; undefined fields stay. */
+export interface ParentChange {
+  readonly status: JsonObject | undefined
+  readonly labels: Readonly<Record<string, string | null>>
+  readonly annotations: Readonly<Record<string, string | null>>
+}
+
+/** One controller, as its kind defines it. */
+export interface Flavour {
+  readonly controllerType: 'CompositeController' | 'DecoratorController'
+  /** `metacontroller.io/compositecontroller-<name>` or `…/decoratorcontroller-<name>`. */
+  readonly finalizer: string
+  readonly parents: readonly ParentKind[]
+  readonly children: readonly ChildKind[]
+  /** Orphans are adopted. */
+  readonly adopts: boolean
+  /** A parent that is finalized loses its finalizer before its children are written, and is written after them. */
+  readonly writesParentLast: boolean
+  /** Returns whether the controller is meant for an object of one of its parent kinds. */
+  selects(parent: KubeObject): boolean
+  /** Returns whether an orphan may be adopted by the parent. */
+  mayAdopt(parent: KubeObject, orphan: KubeObject): boolean
+  /** Throws SelectorError when the parent's selector is invalid: nothing is deleted then. */
+  claim(parent: KubeObject, candidates: Candidates): Claims
+  request(facts: SyncFacts): JsonObject
+  /** Throws ResponseError. */
+  readResponse(
+    body: ResponseBody,
+    context: { readonly hook: 'sync' | 'finalize'; readonly parent: KubeObject; readonly strict: boolean },
+  ): SyncResponse
+  /** Returns the desired children with what the controller adds. Throws ResponseError for one that cannot be owned. */
+  prepare(parent: KubeObject, children: readonly Child[]): readonly Child[]
+  /** Returns the change of the parent. */
+  parentChange(parent: KubeObject, response: SyncResponse): ParentChange
+}

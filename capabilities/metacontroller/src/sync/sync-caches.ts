@@ -1,0 +1,120 @@
+// The informers of one CompositeController or DecoratorController: parents, and children by their owner.
+import type { Informer, InformerPool, ObjectChange } from '@fairlead/controller'
+import type { KubeObject } from '@fairlead/kube'
+import { controllerOf } from '@fairlead/kube'
+import type { ResolvedResource } from '../engine/resource.ts'
+import type { KindProblem } from '../runtime/caches.ts'
+import { clientKind } from '../runtime/caches.ts'
+import type { Candidates, Flavour } from './flavour.ts'
+
+/** Receives the events of all caches; `kind` is a position in the flavour. */
+export interface SyncCacheListener {
+  onParent(kind: number, change: ObjectChange): void
+  onChild(kind: number, change: ObjectChange): void
+  /** The state of an informer changed. */
+  onKnownChanged(): void
+}
+
+const byOwner = 'metacontroller-owner'
+const orphansByNamespace = 'metacontroller-orphans'
+
+function ownerUid(object: KubeObject): readonly string[] {
+  const owner = controllerOf(object)
+  return owner === undefined ? [] : [owner.uid]
+}
+
+function orphanNamespace(object: KubeObject): readonly string[] {
+  return controllerOf(object) === undefined ? [object.metadata.namespace ?? ''] : []
+}
+
+/** Informers in use until disposed. */
+export class SyncCaches implements Disposable {
+  readonly #flavour: Flavour
+  readonly #parents: readonly Informer[]
+  readonly #children: readonly Informer[]
+  readonly #uses: Disposable[] = []
+
+  constructor(pool: InformerPool, flavour: Flavour) {
+    this.#flavour = flavour
+    const use = (resource: ResolvedResource): Informer => {
+      const used = pool.use(clientKind(resource))
+      this.#uses.push(used)
+      return used.informer
+    }
+    this.#parents = flavour.parents.map(use)
+    this.#children = flavour.children.map(use)
+    for (const informer of this.#children) {
+      informer.addIndex(byOwner, ownerUid)
+      informer.addIndex(orphansByNamespace, orphanNamespace)
+    }
+  }
+
+  /** Every kind is known: an object that a cache lacks does not exist. */
+  get areKnown(): boolean {
+    return this.#all().every(({ state }) => state === 'Synced')
+  }
+
+  /** Returns the kinds that cannot be read now. */
+  problems(): KindProblem[] {
+    const resources = [...this.#flavour.parents, ...this.#flavour.children]
+    return this.#all().flatMap(({ state, error }, at) =>
+      state === 'Synced' ? [] : [{ resource: resources[at]!, state, error }],
+    )
+  }
+
+  /** Retries the kinds that could not be listed for a missing right. */
+  retryForbidden(): void {
+    for (const informer of this.#all()) if (informer.state === 'Forbidden') informer.wake()
+  }
+
+  /** Resolves when no kind is being listed for the first time any more, or the signal aborts. */
+  async settled(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#all().map((informer) => informer.waitForState(signal).catch(() => undefined)))
+  }
+
+  /** Returns the objects that may be children of a parent: in its namespace, or anywhere when it has none. */
+  candidates(parent: KubeObject): Candidates {
+    const { uid = '', namespace } = parent.metadata
+    const owned = this.#flavour.children.flatMap((kind, at) =>
+      this.#children[at]!.lastKnown.byIndex(byOwner, uid)
+        .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
+        .map((object) => ({ kind, object })),
+    )
+    if (!this.#flavour.adopts) return { owned, orphans: [] }
+    const orphans = this.#flavour.children.flatMap((kind, at) => {
+      const { lastKnown } = this.#children[at]!
+      const found =
+        namespace === undefined
+          ? [...lastKnown.values()].filter((object) => controllerOf(object) === undefined)
+          : lastKnown.byIndex(orphansByNamespace, namespace)
+      return found.map((object) => ({ kind, object }))
+    })
+    return { owned, orphans }
+  }
+
+  /** Returns an object as its cache has it. */
+  cached({ apiVersion, kind, metadata }: KubeObject): KubeObject | undefined {
+    const { parents, children } = this.#flavour
+    const at = [...parents, ...children].findIndex((one) => one.kind === kind && one.apiVersion === apiVersion)
+    return this.#all()[at]?.lastKnown.get({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' })
+  }
+
+  /** Subscribes to the objects that exist and to changes. */
+  subscribe(listener: SyncCacheListener): void {
+    const state = (): void => listener.onKnownChanged()
+    for (const [kind, informer] of this.#parents.entries())
+      this.#uses.push(informer.subscribe({ changed: (change) => listener.onParent(kind, change), state }))
+    for (const [kind, informer] of this.#children.entries())
+      this.#uses.push(
+        informer.subscribe({ changed: (change) => listener.onChild(kind, change), state }, { replay: false }),
+      )
+  }
+
+  [Symbol.dispose](): void {
+    for (const use of this.#uses.splice(0).toReversed()) use[Symbol.dispose]()
+  }
+
+  #all(): readonly Informer[] {
+    return [...this.#parents, ...this.#children]
+  }
+}

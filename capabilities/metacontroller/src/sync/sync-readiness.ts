@@ -1,0 +1,37 @@
+// The Ready condition of a CompositeController or DecoratorController.
+import { failureOf } from '@fairlead/controller'
+import type { Condition } from '@fairlead/kube'
+import { condition } from '@fairlead/kube'
+import { problemMessage } from '../runtime/caches.ts'
+import type { SyncRunState } from './sync-run.ts'
+
+/** Returns the condition for a run in this state; `isStarted` once its caches were read. */
+export function syncReadiness(
+  name: string,
+  isStarted: boolean,
+  { problems, failing, parents }: SyncRunState,
+): Condition {
+  const [problem] = problems
+  const grant = `"fairlead metacontroller rbac ${name} | kubectl apply -f -" grants what is missing`
+  if (problem !== undefined && problem.state !== 'Syncing') {
+    const advice = problem.state === 'Forbidden' ? grant : 'install its CustomResourceDefinition'
+    return condition('Ready', false, {
+      reason: `Kind${problem.state}`,
+      message: `${problems.map(problemMessage).join('; ')}. No hook is called and nothing is deleted meanwhile; ${advice}`,
+    })
+  }
+  if (!isStarted || problem !== undefined)
+    return condition('Ready', 'Unknown', { reason: 'Syncing', message: 'Its objects are still being listed' })
+  const failures = failing.filter(({ retry }) => retry === 'backoff')
+  const [first] = failures
+  if (first !== undefined) {
+    const isDenied = failureOf(first.error).type === 'AccessDenied'
+    const more = failures.length > 1 ? `, and ${failures.length - 1} more` : ''
+    const text = `${failures.length} of ${parents} parents fail: ${first.input}: ${first.message}${more}`
+    return condition('Ready', false, {
+      reason: isDenied ? 'Forbidden' : 'ParentsFailing',
+      message: isDenied ? `${text}; ${grant}` : text,
+    })
+  }
+  return condition('Ready', true, { reason: 'Serving', message: 'Every parent is served' })
+}

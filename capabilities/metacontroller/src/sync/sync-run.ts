@@ -1,0 +1,359 @@
+// Runs one CompositeController or DecoratorController: events enqueue parents; syncing one (sync-parent.ts) calls a hook
+// and writes. Own writes enqueue their parent, too: hooks count on seeing what they made. Start with SyncRun.start.
+import type { Manager, ObjectChange, ObjectEvents, Result, WorkContext, WorkLoop } from '@fairlead/controller'
+import {
+  GrantWatch,
+  HookError,
+  RemoteError,
+  after,
+  failureOf,
+  hasFinalizer,
+  removeFinalizer,
+} from '@fairlead/controller'
+import type { KubeObject } from '@fairlead/kube'
+import { controllerOf, isConflict, isNamespaceTerminating, isTerminating, keyOf } from '@fairlead/kube'
+import { HookBusyError } from '../engine/hook.ts'
+import { formatIdentity, identityOf } from '../engine/identity.ts'
+import type { ResourceName } from '../engine/kinds.ts'
+import type { ResolvedResource } from '../engine/resource.ts'
+import { ResponseError } from '../engine/response.ts'
+import { untilResync } from '../engine/resync.ts'
+import { parentChangeMatters } from '../engine/trigger.ts'
+import type { KindProblem } from '../runtime/caches.ts'
+import { isNewVersion } from '../runtime/group-index.ts'
+import type { FailingGroup, GroupRef } from '../runtime/group-state.ts'
+import { GroupState, groupId } from '../runtime/group-state.ts'
+import { Customize } from './customize.ts'
+import type { Flavour } from './flavour.ts'
+import { SyncCaches } from './sync-caches.ts'
+import type { SyncHooks } from './sync-hooks.ts'
+import type { SyncOutcome } from './sync-parent.ts'
+import { syncParent } from './sync-parent.ts'
+
+/** The field manager of Metacontroller, so that objects are the same whoever wrote them. */
+const fieldManager = 'metacontroller'
+/** Parents synced at a time, for each controller. */
+const concurrentSyncs = 16
+/** Attempts to remove a finalizer from a parent that others write at the same time. */
+const removalAttempts = 5
+
+/** The state of a run; the controller derives conditions and counts from it. */
+export interface SyncRunState {
+  readonly parents: number
+  readonly failing: readonly FailingGroup[]
+  readonly problems: readonly KindProblem[]
+}
+
+/** Options of a {@link SyncRun}. */
+export interface SyncRunOptions {
+  readonly manager: Manager
+  readonly controller: KubeObject
+  /** Returns the controller as it is now. */
+  readonly current: () => KubeObject
+  readonly flavour: Flavour
+  readonly hooks: SyncHooks
+  readonly resyncPeriodSeconds: number | undefined
+  readonly resolve: (name: ResourceName) => Promise<ResolvedResource>
+  /** Called when {@link SyncRun.state} may have changed; must not throw. */
+  readonly onStateChange: () => void
+}
+
+/** Runs one controller in one generation of its spec. */
+export class SyncRun {
+  readonly controller: KubeObject
+  readonly loop: WorkLoop<GroupRef>
+  readonly #options: SyncRunOptions
+  readonly #caches: SyncCaches
+  readonly #customize: Customize | undefined
+  readonly #state: GroupState
+  readonly #grants: GrantWatch
+  /** Parents by uid, with the position of their kind. */
+  readonly #parents = new Map<string, { readonly kind: number; readonly object: KubeObject }>()
+  /** When hooks asked to be called again, in milliseconds of the clock. */
+  readonly #resyncs = new Map<string, number>()
+  readonly #calls = new AbortController()
+  #started = false
+  #stopped = false
+
+  constructor(options: SyncRunOptions) {
+    const { manager, controller, flavour, hooks, current, resolve } = options
+    this.#options = options
+    this.controller = controller
+    const name = controller.metadata.name ?? ''
+    this.#caches = new SyncCaches(manager.informers, flavour)
+    this.loop = manager.loop<GroupRef>({
+      name: `${flavour.controllerType}-${name}`,
+      id: groupId,
+      group: ({ parent }) => this.#parents.get(parent)?.object.metadata.namespace ?? '',
+      namespaceOf: ({ parent }) => this.#parents.get(parent)?.object.metadata.namespace,
+      concurrency: concurrentSyncs,
+      manager: fieldManager,
+      run: (group, context) => this.#run(group, context),
+      failed: (group, error) => this.#failed(group, error),
+      logFields: (group) => ({ parent: this.#nameOf(group) }),
+    })
+    this.#state = new GroupState(manager.clock, (object) => this.#caches.cached(object))
+    this.#grants = new GrantWatch(manager.informers, manager.clock, () => this.#onGranted())
+    this.#customize =
+      hooks.customize === undefined
+        ? undefined
+        : new Customize({
+            pool: manager.informers,
+            hook: hooks.customize.caller,
+            version: hooks.customize.version,
+            request: (parent) => {
+              const facts = { controller: current(), parent, children: [], related: [], finalizing: false }
+              const {
+                controller: sent,
+                parent: object,
+                object: decorated,
+              } = flavour.request({ ...facts, version: 'v1' })
+              return { controller: sent ?? null, parent: object ?? decorated ?? null }
+            },
+            resolve,
+            onChange: (uid) => this.#add(uid),
+          })
+  }
+
+  /** Reads the caches and starts. */
+  async start(): Promise<void> {
+    const { signal } = this.#options.manager
+    await this.#caches.settled(signal)
+    if (this.#stopped || signal.aborted) return
+    this.#started = true
+    this.#caches.subscribe({
+      onParent: (kind, change) => this.#onParent(kind, change),
+      onChild: (_kind, change) => this.#onChild(change),
+      onKnownChanged: () => this.#onKnownChanged(),
+    })
+    this.#onKnownChanged()
+  }
+
+  /** Its caches were read, and every parent has been enqueued. */
+  get isStarted(): boolean {
+    return this.#started
+  }
+
+  /** The state of the run. */
+  state(): SyncRunState {
+    if (!this.#isRightMissing()) this.#grants.release()
+    const parents = [...this.#parents.values()].filter(({ object }) => this.#isConcerned(object)).length
+    return { parents, failing: this.#state.failing, problems: this.#caches.problems() }
+  }
+
+  /** Stops calling hooks and aborts calls in flight. Children stay. */
+  async stop(): Promise<void> {
+    if (this.#stopped) return
+    this.#stopped = true
+    this.#calls.abort(new DOMException('The controller was stopped', 'AbortError'))
+    this.#grants[Symbol.dispose]()
+    this.#caches[Symbol.dispose]()
+    await this.loop.stop()
+    this.#customize?.[Symbol.dispose]()
+  }
+
+  /**
+   * Removes the finalizer from all parents: the controller is deleted and will finalize nothing any more. Call it after
+   * {@link SyncRun.stop}, or a sync puts it on again.
+   */
+  async removeFinalizers(): Promise<void> {
+    const { finalizer } = this.#options.flavour
+    const parents = [...this.#parents.values()].filter(({ object }) => hasFinalizer(object, finalizer))
+    for (const { object } of parents) {
+      try {
+        await this.#removeFinalizer(object)
+      } catch (error) {
+        const name = formatIdentity(identityOf(object))
+        this.#options.manager.log.warn('Could not remove a finalizer', { object: name, finalizer, error })
+      }
+    }
+  }
+
+  /** The cached parent may be older than the last write. */
+  async #removeFinalizer(parent: KubeObject): Promise<void> {
+    const { client } = this.loop
+    for (let attempt = 1; ; attempt++) {
+      const live = await client.find(parent, keyOf(parent))
+      if (live === undefined || live.metadata.uid !== parent.metadata.uid) return
+      try {
+        await removeFinalizer(client, live, this.#options.flavour.finalizer)
+        return
+      } catch (error) {
+        if (!isConflict(error) || attempt === removalAttempts) throw error
+      }
+    }
+  }
+
+  async #run(group: GroupRef, context: WorkContext): Promise<Result> {
+    const wait = this.#state.waitFor(group)
+    if (wait > 0) return after(wait)
+    const parent = this.#parents.get(group.parent)
+    if (parent === undefined) return this.#forget(group)
+    if (!this.#caches.areKnown) {
+      this.#state.setHeld(group, true)
+      return undefined
+    }
+    const { flavour, hooks, current } = this.#options
+    try {
+      const outcome = await syncParent(parent.object, flavour.parents[parent.kind]!, {
+        flavour,
+        caches: this.#caches,
+        hooks,
+        customize: this.#customize,
+        controller: current(),
+        client: context.client,
+        signal: AbortSignal.any([context.signal, this.#calls.signal]),
+        onWrite: (write) => this.#state.wrote(group, write),
+      })
+      this.#state.setHeld(group, outcome.isHeld)
+      if (this.#state.succeed(group)) this.#options.onStateChange()
+      return this.#next(group, outcome, context.clock.now())
+    } catch (error) {
+      return this.#postponed(group, error, context.clock.now())
+    }
+  }
+
+  /** Returns when a sync is tried again that failed for no fault of its own; throws all other errors. */
+  #postponed(group: GroupRef, error: unknown, now: number): Result {
+    if (this.#stopped && this.#calls.signal.reason === error) return undefined
+    if (error instanceof HookBusyError) {
+      const retryAt = now + error.retryAfter
+      this.#fail(group, error, { retry: 'after', retryAt })
+      return after(error.retryAfter)
+    }
+    if (error instanceof HookError && error.code === 'HookSuspended') {
+      const { endpoint = '', retryAfter = 0 } = error
+      const waiter = `${this.loop.name}|${groupId(group)}`
+      this.#options.manager.endpoints.waitFor(endpoint, waiter, () => this.loop.queue.hurry(group))
+      this.#fail(group, error, { retry: 'backoff', retryAt: undefined })
+      return after(retryAfter)
+    }
+    throw error instanceof ResponseError ? new RemoteError(error.code, error.message, { cause: error }) : error
+  }
+
+  #next(group: GroupRef, { resyncAfterSeconds }: SyncOutcome, now: number): Result {
+    // A resync that was asked for stays due, even when an event comes first whose response does not ask for one.
+    const due = this.#resyncs.get(group.parent)
+    const kept = due !== undefined && due > now ? due : Infinity
+    const asked = resyncAfterSeconds === undefined ? Infinity : now + resyncAfterSeconds * 1000
+    const next = Math.min(kept, asked)
+    if (next === Infinity) this.#resyncs.delete(group.parent)
+    else this.#resyncs.set(group.parent, next)
+    const { resyncPeriodSeconds } = this.#options
+    const period =
+      resyncPeriodSeconds === undefined ? Infinity : untilResync(group.parent, now, Math.max(1, resyncPeriodSeconds))
+    const wait = Math.min(next - now, period)
+    return wait === Infinity ? undefined : after(Math.max(1, wait))
+  }
+
+  #failed(group: GroupRef, error: unknown): void {
+    const parent = this.#parents.get(group.parent)
+    if (failureOf(error).type === 'AccessDenied') this.#grants.watch()
+    if (parent === undefined || isConflict(error)) return
+    if (isNamespaceTerminating(error)) return this.#fail(group, error, { retry: 'after', retryAt: undefined })
+    this.#fail(group, error, { retry: 'backoff', retryAt: undefined })
+    if (this.#options.manager.owns(parent.object.metadata.namespace))
+      this.#eventsOf(parent.object).warning('SyncError', `Sync error: ${messageOf(error)}`, { action: 'Sync' })
+  }
+
+  #fail(group: GroupRef, error: unknown, retry: Pick<FailingGroup, 'retry' | 'retryAt'>): void {
+    this.#state.fail({ ...group, input: this.#nameOf(group), message: messageOf(error), error, ...retry })
+    this.#options.onStateChange()
+  }
+
+  #onParent(kind: number, { object, previous, type }: ObjectChange): void {
+    const { uid = '' } = object.metadata
+    if (previous !== undefined && previous.metadata.uid !== uid) this.#removeParent(previous.metadata.uid ?? '')
+    if (type === 'removed') return this.#removeParent(uid)
+    this.#parents.set(uid, { kind, object })
+    const group = { parent: uid, mapKey: '' }
+    this.#state.observed(group)
+    const isChange = type === 'changed' && previous.metadata.uid === uid
+    if (isChange && object.metadata.resourceVersion === previous.metadata.resourceVersion) return
+    const ignores = this.#options.flavour.parents[kind]?.ignoreStatusChanges === true
+    if (isChange && ignores && !isTerminating(object) && !parentChangeMatters(previous, object)) return
+    const isConcerned = this.#isConcerned(object)
+    if (isConcerned !== (isChange && this.#isConcerned(previous))) this.#options.onStateChange()
+    if (isConcerned) this.loop.add(group, type === 'added' ? 'low' : 'normal')
+  }
+
+  #onChild(change: ObjectChange): void {
+    if (!isNewVersion(change)) return
+    const { flavour } = this.#options
+    const owners = new Set<string>()
+    for (const object of [change.object, change.previous]) {
+      const owner = object === undefined ? undefined : controllerOf(object)
+      if (owner !== undefined && this.#parents.has(owner.uid)) owners.add(owner.uid)
+    }
+    for (const uid of owners) this.#add(uid)
+    const { object } = change
+    if (!flavour.adopts || change.type === 'removed' || controllerOf(object) !== undefined) return
+    for (const [uid, parent] of this.#parents) {
+      const { namespace } = parent.object.metadata
+      if (namespace !== undefined && namespace !== object.metadata.namespace) continue
+      if (flavour.mayAdopt(parent.object, object)) this.#add(uid)
+    }
+  }
+
+  #onKnownChanged(): void {
+    if (this.#isRightMissing()) this.#grants.watch()
+    this.#options.onStateChange()
+    if (this.#caches.areKnown) for (const group of this.#state.releaseHeld()) this.loop.add(group)
+  }
+
+  #onGranted(): void {
+    this.#caches.retryForbidden()
+    for (const { error, parent, mapKey } of this.#state.failing) {
+      if (failureOf(error).type !== 'AccessDenied') continue
+      this.loop.queue.forget({ parent, mapKey })
+      this.loop.add({ parent, mapKey })
+    }
+  }
+
+  #isRightMissing(): boolean {
+    return (
+      this.#caches.problems().some(({ state }) => state === 'Forbidden') ||
+      this.#state.failing.some(({ error }) => failureOf(error).type === 'AccessDenied')
+    )
+  }
+
+  #add(uid: string): void {
+    const group = { parent: uid, mapKey: '' }
+    this.#state.observed(group)
+    const parent = this.#parents.get(uid)
+    if (parent !== undefined && this.#isConcerned(parent.object)) this.loop.add(group)
+  }
+
+  #removeParent(uid: string): void {
+    this.#parents.delete(uid)
+    this.#customize?.forget(uid)
+    this.#forget({ parent: uid, mapKey: '' })
+    this.#options.onStateChange()
+  }
+
+  #forget(group: GroupRef): undefined {
+    this.#state.forget(group)
+    this.#resyncs.delete(group.parent)
+    this.loop.forget(group)
+    return undefined
+  }
+
+  /** Returns whether the controller has to do with an object: it selects it, or has to finalize it. */
+  #isConcerned(object: KubeObject): boolean {
+    const { flavour } = this.#options
+    return flavour.selects(object) || hasFinalizer(object, flavour.finalizer)
+  }
+
+  #nameOf({ parent }: GroupRef): string {
+    const found = this.#parents.get(parent)
+    return found === undefined ? parent : formatIdentity(identityOf(found.object))
+  }
+
+  #eventsOf(object: KubeObject): ObjectEvents {
+    return this.#options.manager.recorder('metacontroller').about(object)
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

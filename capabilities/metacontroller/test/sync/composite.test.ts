@@ -1,0 +1,358 @@
+// CompositeControllers on an embedded server with a real hook.
+import type { JsonObject, KubeObject } from '@fairlead/kube'
+import { describe, expect, test } from 'vitest'
+import { lastAppliedAnnotation } from '../../src/children/merge.ts'
+import {
+  conditionOf,
+  configMaps,
+  controller,
+  fleet,
+  fleetDefinition,
+  fleetResponse,
+  fleets,
+  hook,
+  live,
+  composite,
+  requestOf,
+  set,
+  ship,
+  ships,
+  stage,
+  useHook,
+} from './fleet.ts'
+import { crd } from '../../../../test/support/crd.ts'
+
+useHook()
+
+const takeRequests = (): ReturnType<typeof requestOf>[] => hook.calls.splice(0).map(requestOf)
+const reasons = async (): Promise<string[]> =>
+  (await stage.client.list({ apiVersion: 'events.k8s.io/v1', kind: 'Event' })).items.map(({ reason }) => String(reason))
+
+describe('the children of a CompositeController', () => {
+  test('are created with owner and last applied configuration, and the parent gets the status of the response', async () => {
+    await set({}, controller(), fleet(['a', 'b'], { flag: 'red' }))
+    const parent = await live()
+    const { a } = await ships()
+    expect(Object.keys(await ships())).toEqual(['a', 'b'])
+    expect(a?.metadata.ownerReferences).toEqual([
+      {
+        apiVersion: 'harbour.example.com/v1',
+        kind: 'Fleet',
+        name: 'north',
+        uid: parent.metadata.uid,
+        controller: true,
+        blockOwnerDeletion: true,
+      },
+    ])
+    expect(a?.metadata.annotations?.[lastAppliedAnnotation]).toBe(
+      '{"apiVersion":"v1","data":{"flag":"red"},"kind":"ConfigMap","metadata":{"labels":{"fleet":"north"},"name":"a","namespace":"default"}}',
+    )
+    expect(parent.status).toEqual({ ships: 2, observedGeneration: parent.metadata.generation })
+    const [first, second] = takeRequests()
+    expect({ children: first?.children, related: first?.related, finalizing: first?.finalizing }).toEqual({
+      children: { 'ConfigMap.v1': {} },
+      related: {},
+      finalizing: false,
+    })
+    expect(Object.keys(second?.children['ConfigMap.v1'] ?? {})).toEqual(['a', 'b'])
+    await stage.pass(60)
+    expect(takeRequests().length).toBeLessThanOrEqual(1)
+  })
+
+  test('are changed in place, keep fields of others, and are deleted when the hook leaves them out', async () => {
+    await set({}, controller(), fleet(['a', 'b']))
+    await stage.client.patch(configMaps, 'default/a', { merge: { data: { foreign: 'yes' } } })
+    await stage.apply(fleet(['a'], { flag: 'blue' }))
+    await stage.pass(2)
+    const after = await ships()
+    expect(Object.fromEntries(Object.entries(after).map(([name, { data }]) => [name, data]))).toEqual({
+      a: { flag: 'blue', foreign: 'yes' },
+    })
+  })
+
+  test.each([
+    ['OnDelete', 'none', true],
+    ['Recreate', 'blue', false],
+  ])('that differ are treated as %s says', async (method, flag, isSame) => {
+    const childResources = [{ apiVersion: 'v1', resource: 'configmaps', updateStrategy: { method } }]
+    await set({}, controller({ childResources }), fleet(['a']))
+    const before = (await ships())['a']
+    await stage.apply(fleet(['a'], { flag: 'blue' }))
+    await stage.pass(2)
+    const after = (await ships())['a']
+    expect([after?.data?.['flag'], after?.metadata.uid === before?.metadata.uid]).toEqual([flag, isSame])
+  })
+
+  test('are adopted and released as the selector of the parent says', async () => {
+    await set({}, controller({ childResources: [{ apiVersion: 'v1', resource: 'configmaps' }] }))
+    hook.reply = (call) => {
+      const { children } = requestOf(call)
+      return {
+        body: {
+          children: Object.values(children['ConfigMap.v1'] ?? {}).map(({ metadata: { name, labels } }) =>
+            ship(name ?? '', 'none', labels),
+          ),
+        },
+      }
+    }
+    await stage.apply({ ...ship('orphan'), metadata: { ...ship('orphan').metadata, namespace: 'default' } })
+    await stage.apply(fleet([]))
+    await stage.pass(2)
+    expect((await ships())['orphan']?.metadata.ownerReferences?.[0]?.name).toBe('north')
+    await stage.client.patch(configMaps, 'default/orphan', { merge: { metadata: { labels: { fleet: 'south' } } } })
+    await stage.pass(2)
+    expect((await ships())['orphan']?.metadata.ownerReferences).toBeUndefined()
+  })
+
+  test('carry the label controller-uid when the selector is generated', async () => {
+    await set({}, controller({ generateSelector: true }), fleet(['a'], { selector: {} }))
+    expect((await ships())['a']?.metadata.labels).toEqual({
+      fleet: 'north',
+      'controller-uid': (await live()).metadata.uid,
+    })
+  })
+
+  test('of a cluster-scoped parent are keyed by namespace and name in requests', async () => {
+    const definition = crd({ group: 'harbour.example.com', kind: 'Ocean', status: true, scope: 'Cluster' })
+    hook.reply = () => ({
+      body: { children: [{ ...ship('a'), metadata: { ...ship('a').metadata, namespace: 'default' } }] },
+    })
+    await set({}, definition)
+    await stage.pass(1)
+    await stage.apply(controller({ parentResource: { apiVersion: 'harbour.example.com/v1', resource: 'oceans' } }), {
+      apiVersion: 'harbour.example.com/v1',
+      kind: 'Ocean',
+      metadata: { name: 'north' },
+      spec: { selector: { matchLabels: { fleet: 'north' } } },
+    })
+    await stage.pass(2)
+    expect(Object.keys(takeRequests().at(-1)?.children['ConfigMap.v1'] ?? {})).toEqual(['default/a'])
+  })
+
+  test('are left as they are when the parent is deleted with orphaning', async () => {
+    await set({}, controller(), fleet(['a']))
+    await stage.client.delete(fleets, 'default/north', { propagation: 'Orphan' })
+    await stage.pass(5)
+    expect(Object.keys(await ships())).toEqual(['a'])
+  })
+
+  test('are neither created nor deleted while their kind cannot be listed', async () => {
+    await set({}, controller(), fleet(['a', 'b']))
+    hook.reply = () => ({ body: { children: null } })
+    hook.calls.length = 0
+    await stage.stopControllers()
+    await stage.apply(fleet(['a'], { flag: 'new' }))
+    const { client, transport } = await import('../../../../test/support/recorded-client.ts').then(({ recorded }) =>
+      recorded(stage.server.client()),
+    )
+    transport.instead = ({ path }) =>
+      path.startsWith('/api/v1/configmaps')
+        ? {
+            status: 403,
+            headers: {},
+            body: {
+              kind: 'Status',
+              apiVersion: 'v1',
+              metadata: {},
+              status: 'Failure',
+              reason: 'Forbidden',
+              code: 403,
+              message: 'configmaps is forbidden: User "x" cannot list resource "configmaps"',
+            },
+            warnings: [],
+          }
+        : undefined
+    await stage.startControllers({ controllerClient: () => client })
+    await stage.pass(10)
+    expect([Object.keys(await ships()), hook.calls.length]).toEqual([['a', 'b'], 0])
+    expect(await conditionOf('Ready')).toMatchObject({ reason: 'KindForbidden' })
+  })
+})
+
+describe('a response that is wrong', () => {
+  test.each<[string, object, string]>([
+    [
+      'a child that the selector does not match',
+      { children: [ship('a', 'x', { fleet: 'south' })] },
+      "don't match parent selector",
+    ],
+    ['a kind that is not declared', { children: [{ ...ship('a'), kind: 'Secret' }] }, 'childResources does not list'],
+    [
+      'another namespace',
+      { children: [{ ...ship('a'), metadata: { name: 'a', namespace: 'other' } }] },
+      'cannot own across namespaces',
+    ],
+    ['a list that is none', { children: 'none' }, 'children in the response of the sync hook must be a list'],
+  ])('with %s writes nothing and is reported', async (_title, body, message) => {
+    await set({}, controller(), fleet(['a']))
+    hook.reply = () => ({ body })
+    await stage.apply(fleet(['a', 'b']))
+    await stage.pass(2)
+    expect(Object.keys(await ships())).toEqual(['a'])
+    expect(await conditionOf('Ready')).toMatchObject({ status: 'False', message: expect.stringContaining(message) })
+    expect(await reasons()).toContain('SyncError')
+  })
+
+  test('with null children deletes them in loose mode, and is refused in strict mode', async () => {
+    await set({}, controller({}, { sync: { version: 'v2', webhook: { url: `${hook.url}/sync` } } }), fleet(['a']))
+    hook.reply = () => ({ body: { children: null } })
+    await stage.apply(fleet(['a'], { flag: 'x' }))
+    await stage.pass(2)
+    expect(Object.keys(await ships())).toEqual(['a'])
+    await stage.apply(controller())
+    await stage.pass(3)
+    expect(await ships()).toEqual({})
+  })
+})
+
+describe('a parent of a CompositeController', () => {
+  test('is synced again after resyncAfterSeconds, and after its own status write', async () => {
+    // As in Metacontroller's own test: the status write is the reason for the second call, the resync for the third.
+    let asked = false
+    hook.reply = (call) => {
+      const { parent } = requestOf(call)
+      if ((parent as KubeObject & { status?: JsonObject }).status === undefined) return { body: { status: {} } }
+      if (!asked) {
+        asked = true
+        return { body: { status: null, resyncAfterSeconds: 30 } }
+      }
+      return { body: { status: { done: true } } }
+    }
+    await set({}, controller(), fleet([]))
+    expect(hook.calls.length).toBe(2)
+    await stage.pass(20)
+    expect((await live()).status).not.toHaveProperty('done')
+    await stage.pass(15)
+    expect((await live()).status).toMatchObject({ done: true })
+  })
+
+  test('waits as long as a 429 asks for, without an event', async () => {
+    hook.reply = () => ({ status: 429, headers: { 'retry-after': '20' } })
+    await set({}, controller(), fleet(['a']))
+    await stage.pass(10)
+    expect([hook.calls.length, await reasons()]).toEqual([1, expect.not.arrayContaining(['SyncError'])])
+    hook.reply = (call) => ({ body: fleetResponse(requestOf(call)) })
+    await stage.pass(15)
+    expect(Object.keys(await ships())).toEqual(['a'])
+  })
+
+  test('keeps a finalizer until its finalize hook has responded finalized', async () => {
+    let isFinalized = false
+    hook.reply = (call) => {
+      const request = requestOf(call)
+      return {
+        body: request.finalizing
+          ? { children: isFinalized ? [] : [ship('last')], finalized: isFinalized }
+          : fleetResponse(request),
+      }
+    }
+    await set({}, controller({}, { finalize: { webhook: { url: `${hook.url}/finalize` } } }), fleet(['a']))
+    expect((await live()).metadata.finalizers).toEqual(['metacontroller.io/compositecontroller-fleets'])
+    await stage.client.delete(fleets, 'default/north')
+    await stage.pass(2)
+    expect(Object.keys(await ships())).toEqual(['last'])
+    isFinalized = true
+    await stage.client.patch(fleets, 'default/north', { merge: { metadata: { labels: { now: 'yes' } } } })
+    await stage.pass(2)
+    await expect(live()).rejects.toThrow('not found')
+    expect(hook.calls.at(-1)?.path).toBe('/finalize')
+  })
+
+  test('is finalized when its labels match no more, and loses the finalizer when the controller or its hook goes', async () => {
+    hook.reply = (call) => {
+      const request = requestOf(call)
+      return { body: request.finalizing ? { children: [], finalized: true } : fleetResponse(request) }
+    }
+    const finalize = { finalize: { webhook: { url: `${hook.url}/finalize` } } }
+    const parentResource = {
+      apiVersion: 'harbour.example.com/v1',
+      resource: 'fleets',
+      labelSelector: { matchLabels: { on: 'yes' } },
+    }
+    await set({}, controller({ parentResource }, finalize), fleet(['a'], {}, { labels: { on: 'yes' } }))
+    await stage.apply(fleet(['a'], {}, { labels: { on: 'no' } }))
+    await stage.pass(2)
+    expect([(await live()).metadata.finalizers, await ships()]).toEqual([undefined, {}])
+    await stage.apply(fleet(['a'], {}, { labels: { on: 'yes' } }))
+    await stage.pass(2)
+    expect((await live()).metadata.finalizers).toHaveLength(1)
+    await stage.client.delete(composite, 'fleets')
+    await stage.pass(2)
+    expect((await live()).metadata.finalizers).toBeUndefined()
+  })
+
+  test('gets the related objects that its customize hook asks for, once for each generation, and is woken by them', async () => {
+    hook.reply = (call) => {
+      if (call.path === '/customize')
+        return { body: { relatedResources: [{ apiVersion: 'v1', resource: 'secrets', names: ['chart'] }] } }
+      const { related } = requestOf(call)
+      return { body: { status: { charts: Object.keys(related['Secret.v1'] ?? {}) }, children: [] } }
+    }
+    const customize = { customize: { webhook: { url: `${hook.url}/customize` } } }
+    await set({}, controller({}, customize), fleet([]))
+    const secret = (name: string): KubeObject =>
+      ({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: 'default' } }) as KubeObject
+    hook.calls.length = 0
+    await stage.apply(secret('other'))
+    await stage.pass(1)
+    expect(hook.calls.length).toBe(0)
+    await stage.apply(secret('chart'))
+    await stage.pass(1)
+    expect((await live()).status).toMatchObject({ charts: ['chart'] })
+    expect(hook.calls.map(({ path }) => path)).not.toContain('/customize')
+    await stage.apply(fleet([], { flag: 'x' }))
+    await stage.pass(1)
+    expect(hook.calls.filter(({ path }) => path === '/customize').length).toBe(1)
+  })
+
+  test('with an empty selector fails and loses no child', async () => {
+    await set({}, controller(), fleet(['a']))
+    await stage.apply(fleet([], { selector: { matchLabels: {} } }), {
+      ...fleet([], { selector: null }),
+    })
+    await stage.pass(2)
+    expect(Object.keys(await ships())).toEqual(['a'])
+    expect((await conditionOf('Ready'))?.message).toContain('.spec.selector must have either')
+  })
+})
+
+describe('a CompositeController', () => {
+  test('is not accepted when its parent has no status subresource, an unknown kind, or a rolling method', async () => {
+    await set({}, crd({ group: 'harbour.example.com', kind: 'Buoy' }))
+    await stage.pass(1)
+    await stage.apply(controller({ parentResource: { apiVersion: 'harbour.example.com/v1', resource: 'buoys' } }))
+    await stage.pass(2)
+    expect(await conditionOf('Accepted')).toMatchObject({
+      status: 'False',
+      reason: 'NoStatusSubresource',
+      message: expect.stringContaining("does not have subresource 'Status' enabled"),
+    })
+    await stage.apply(controller({ parentResource: { apiVersion: 'harbour.example.com/v1', resource: 'nowheres' } }))
+    await stage.pass(2)
+    expect(await conditionOf('Accepted')).toMatchObject({ status: 'False', reason: 'UnknownKind' })
+    const childResources = [{ apiVersion: 'v1', resource: 'configmaps', updateStrategy: { method: 'RollingInPlace' } }]
+    await stage.apply(controller({ childResources }), fleet(['a']))
+    await stage.pass(2)
+    expect(await conditionOf('Accepted')).toMatchObject({ reason: 'UnsupportedUpdateStrategy' })
+    expect(hook.calls).toEqual([])
+  })
+
+  test('writes nothing after a restart when nothing changed', async () => {
+    await set({}, controller(), fleet(['a', 'b']))
+    const before = [await ships(), await live()]
+    await stage.stopControllers()
+    hook.calls.length = 0
+    await stage.startControllers()
+    await stage.pass(5)
+    expect([await ships(), await live()]).toEqual(before)
+    expect(hook.calls.length).toBe(1)
+  })
+
+  test('reports parents and failures', async () => {
+    await set({}, controller(), fleet(['a']))
+    const { status } = (await stage.client.get(composite, 'fleets')) as KubeObject & { status?: JsonObject }
+    expect(status).toMatchObject({ parents: 1, failingParents: 0 })
+    expect(await conditionOf('Ready')).toMatchObject({ status: 'True', reason: 'Serving' })
+    expect(fleetDefinition.kind).toBe('CustomResourceDefinition')
+  })
+})

@@ -93,7 +93,7 @@ describeClusters(({ open }) => {
     })
     await cluster.outside.apply(memcached('a', { size: 3 }))
     const event = await eventually(async () => {
-      const { items } = await cluster.outside.list(KubeEvent, { namespace: 'default' })
+      const { items } = await cluster.outside.list(KubeEvent, { namespace: cluster.namespace })
       const [found] = items.filter(({ regarding }) => regarding?.kind === 'Memcached' && regarding.name === 'a')
       expect(found).toBeDefined()
       return found!

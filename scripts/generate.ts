@@ -9,6 +9,7 @@ import { builtinTables, offlineTables } from './generate/builtin-tables.ts'
 import { crdModules } from './generate/crd-module.ts'
 import { outdated, writeGenerated } from './generate/generated-file.ts'
 import { mergeKeyTable } from './generate/merge-keys.ts'
+import { validationSchemas } from './generate/validation-schemas.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const shared = resolve(root, process.env['FAIRLEAD_SHARED'] ?? '../shared')
@@ -25,6 +26,10 @@ const changed = [
         ...take(
           join(root, 'capabilities/packages/src/engine/merge3/generated'),
           mergeKeyTable(join(shared, 'kubernetes')),
+        ),
+        ...take(
+          join(root, 'capabilities/packages/src/functions/generated'),
+          validationSchemas(join(shared, 'kubernetes')),
         ),
       ]
     : []),

@@ -37,6 +37,8 @@ export type { ConflictPolicy, MergeConflict } from './engine/merge3/conflict.ts'
 // render
 export { renderPackage } from './engine/render/render-package.ts'
 export type { RenderOptions, RenderOutcome } from './engine/render/render-package.ts'
+export { evaluateFunction } from './engine/render/evaluate-function.ts'
+export type { EvaluateOptions, Evaluation } from './engine/render/evaluate-function.ts'
 export { withRenderStatus } from './engine/render/status-file.ts'
 export { functionOf } from './functions/functions.ts'
 

@@ -8,7 +8,7 @@ import { pairOf, scalarText, setNode, setText } from '../engine/render/fields.ts
 export interface FoundPlace {
   readonly node: Node
   /** Puts another node there. */
-  replace(node: Node): void
+  readonly replace: (node: Node) => void
 }
 
 /** Splits a path at dots outside brackets; `\.` is a dot of a key. */

@@ -38,7 +38,8 @@ export function setAnnotations({ items, config }: FunctionInput): FunctionOutcom
   }
   const keys = [...options.annotations.keys()].toSorted()
   const message = `set annotations: ${JSON.stringify(Object.fromEntries(keys.map((key) => [key, options.annotations.get(key)])))}`
-  const results: FunctionResult[] = []
+  // One result for each field of each place: kpt's places are those within their packages.
+  const results = new Map<string, FunctionResult>()
   for (const resource of items) {
     const paths = new Set<string>()
     for (const spec of options.fields)
@@ -47,9 +48,10 @@ export function setAnnotations({ items, config }: FunctionInput): FunctionOutcom
         for (const key of keys) setAnnotation(node, key, options.annotations.get(key) ?? '')
         paths.add(path.join('.'))
       }
-    for (const path of paths) results.push({ message, field: { path }, file: fileOf(resource) })
+    const file = fileOf(resource)
+    for (const path of paths) results.set(JSON.stringify([file, path]), { message, field: { path }, file })
   }
-  return { results: results.length === 0 ? [{ message: 'no annotations applied' }] : sortResults(results) }
+  return { results: results.size === 0 ? [{ message: 'no annotations applied' }] : sortResults([...results.values()]) }
 }
 
 function setAnnotation(map: YAMLMap, key: string, value: string): void {

@@ -1,6 +1,7 @@
 // The annotations by which functions outside this process see where a resource lies, and change it.
-import { Scalar, YAMLMap } from 'yaml'
-import { mapAt, pairOf, removeField, setNode, textAt } from './fields.ts'
+import { Pair, Scalar, YAMLMap } from 'yaml'
+import { keyText, mapAt, pairOf, setNode, textAt } from './fields.ts'
+import type { SequenceIndent } from '../yaml/sequence-indent.ts'
 import type { Resource, ResourceLocation } from './resource.ts'
 
 const internal = 'internal.config.kubernetes.io/'
@@ -25,11 +26,12 @@ export function addLocationAnnotations(resource: Resource, options: LocationAnno
   if (mapAt(metadata, 'annotations') === undefined) setNode(metadata, 'annotations', new YAMLMap())
   const annotations = mapAt(metadata, 'annotations')!
   const { path, index, packagePath } = resource.location
+  const added: Pair[] = []
   const add = (key: string, value: string | undefined): void => {
     if (value === undefined) return
     const scalar = new Scalar(value)
     scalar.type = 'QUOTE_SINGLE'
-    setNode(annotations, key, scalar)
+    added.push(new Pair(new Scalar(key), scalar))
   }
   const written = options.path ?? path
   if (options.id !== undefined) add(idKeys[1]!, String(options.id))
@@ -39,18 +41,31 @@ export function addLocationAnnotations(resource: Resource, options: LocationAnno
   add(`${internal}index`, index)
   if (options.withPackage === true) add(packagePathKey, packagePath === '' ? '.' : packagePath)
   add(`${internal}path`, written)
-  add(`${internal}seqindent`, resource.sequenceIndent)
+  add(`${internal}seqindent`, resource.sequenceIndent ?? 'compact')
+  annotations.items.splice(resource.annotationsBefore, 0, ...added)
 }
 
-/** Removes the annotations of a location again. */
-export function removeLocationAnnotations(fields: YAMLMap): void {
+const locationKeys = new Set([
+  packagePathKey,
+  ...idKeys,
+  ...['path', 'index', 'seqindent'].map((name) => `${internal}${name}`),
+  ...['path', 'index'].map((name) => `${legacy}${name}`),
+])
+
+/** Removes the annotations of a location again. Returns the number in front of them, undefined when there were none. */
+export function removeLocationAnnotations(fields: YAMLMap): number | undefined {
   const annotations = mapAt(fields, 'metadata', 'annotations')
-  if (annotations === undefined) return
-  for (const key of [packagePathKey, ...idKeys]) removeField(annotations, key)
-  for (const name of ['path', 'index', 'seqindent']) {
-    removeField(annotations, `${internal}${name}`)
-    if (name !== 'seqindent') removeField(annotations, `${legacy}${name}`)
-  }
+  if (annotations === undefined) return undefined
+  const first = annotations.items.findIndex((pair) => locationKeys.has(keyText(pair)))
+  if (first === -1) return undefined
+  annotations.items = annotations.items.filter((pair) => !locationKeys.has(keyText(pair)))
+  return first
+}
+
+/** Returns the list indentation that a resource is to be written with. */
+export function sequenceIndentAnnotation(fields: YAMLMap): SequenceIndent | undefined {
+  const text = annotationOf(fields, `${internal}seqindent`)
+  return text === 'wide' || text === 'compact' ? text : undefined
 }
 
 /** Returns the number that matches a resource with the input of its function. */

@@ -1,4 +1,5 @@
 // Runs the pipeline of one package on its resources and those of the packages below it.
+import type { YAMLMap } from 'yaml'
 import type { KptFunction, PipelineStep } from '../kptfile/kptfile.ts'
 import type { FunctionReference, FunctionResult, FunctionRunner } from '../function-runner.ts'
 import { PackageError } from '../package-error.ts'
@@ -15,6 +16,7 @@ import { selectResources } from './selection.ts'
 /** What a render reports while it runs. */
 export type RenderEvent =
   | { readonly type: 'package'; readonly path: string }
+  | { readonly type: 'finished'; readonly path: string }
   | { readonly type: 'running'; readonly step: PipelineStep; readonly path: string; readonly resources?: number }
   | { readonly type: 'passed' | 'failed'; readonly step: PipelineStep; readonly path: string }
 
@@ -24,6 +26,8 @@ export interface RenderContext {
   readonly signal: AbortSignal
   readonly allowExec: boolean
   readonly imagePrefix: string | undefined
+  /** The config of a function that runs alone, in place of its `configMap` and `configPath`. */
+  readonly config?: YAMLMap | undefined
   readonly mutationSteps: PipelineStep[]
   readonly validationSteps: PipelineStep[]
   onEvent(event: RenderEvent): void
@@ -59,6 +63,7 @@ export async function runPipeline(
   try {
     await pipeline.mutate(mutators)
     await pipeline.validate(validators)
+    context.onEvent({ type: 'finished', path: packagePath })
     return { resources: pipeline.resources }
   } catch (error) {
     if (!(error instanceof StepError)) throw error
@@ -146,10 +151,10 @@ class Pipeline {
     }
     const problem = krmProblemOf(input)
     if (problem !== undefined) return refuse(`input ${problem}`)
-    const config = functionConfig(step, this.#path, this.resources)
+    const config = this.#context.config ?? functionConfig(step, this.#path, this.resources)
     let outcome: StepOutcome
     try {
-      outcome = await runFunction({ ...identity, ...referenceOf(step) }, input, config, this.#path, this.#context)
+      outcome = await runFunction({ ...referenceOf(step), ...identity }, input, config, this.#path, this.#context)
     } catch (error) {
       if (error instanceof PackageError) return refuse(error.message)
       throw error
@@ -166,6 +171,7 @@ class Pipeline {
     steps.push(done)
     this.#context.onEvent({ type: exitCode === 0 ? 'passed' : 'failed', step: done, path: this.#path })
     if (exitCode !== 0) throw new StepError(alreadyHandled)
+    for (const item of items) item.joinHeader()
     return items
   }
 }
@@ -180,7 +186,7 @@ interface StepOutcome {
 async function runFunction(
   reference: FunctionReference,
   input: readonly Resource[],
-  config: ReturnType<typeof functionConfig>,
+  config: YAMLMap | undefined,
   packagePath: string,
   { runner, signal }: RenderContext,
 ): Promise<StepOutcome> {

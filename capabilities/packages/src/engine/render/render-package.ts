@@ -13,8 +13,8 @@ import { RenderError, alreadyHandled } from './render-error.ts'
 import { renderStatusOf } from './render-status.ts'
 import type { Resource } from './resource.ts'
 import type { CommentDocument } from './resource-file.ts'
-import { formatFile, localResources } from './resource-file.ts'
-import { cleanPath } from './function-config.ts'
+import { localResources } from './resource-file.ts'
+import { outsidePackage, writeResources } from './resource-writer.ts'
 
 /** Options of a render. */
 export interface RenderOptions {
@@ -118,7 +118,9 @@ class Render {
     if (failure !== undefined && !isSaved) return this.#outcome(this.#files, [], failure)
     const misplaced = outsidePackage(root.resources)
     if (misplaced !== undefined) return this.#outcome(this.#files, [], new PackageError('InvalidPackage', misplaced))
-    return this.#outcome(this.#write(root.resources, failure === undefined), root.resources, failure)
+    const origin = { inputFiles: this.#inputFiles, comments: this.#comments }
+    const files = writeResources(this.#files, root.resources, origin, failure === undefined)
+    return this.#outcome(files, root.resources, failure)
   }
 
   /** Reads the Kptfile of a package. @throws RenderError, PackageError */
@@ -208,21 +210,6 @@ class Render {
     return await runPipeline(steps, folder.path, input, this.#context)
   }
 
-  /** Returns the files: those of resources written anew, those that hold none any more removed. */
-  #write(resources: readonly Resource[], isPruned: boolean): PackageFiles {
-    const byFile = new Map<string, Resource[]>()
-    for (const resource of resources) {
-      const path = fileOf(resource)
-      const group = byFile.get(path)
-      if (group === undefined) byFile.set(path, [resource])
-      else group.push(resource)
-    }
-    const written = new Map(this.#files)
-    for (const [path, group] of byFile) written.set(path, formatFile(path, group, this.#comments.get(path)))
-    if (isPruned) for (const path of this.#inputFiles) if (!byFile.has(path)) written.delete(path)
-    return written
-  }
-
   #outcome(files: PackageFiles, resources: readonly Resource[], failure: Error | undefined): RenderOutcome {
     const { mutationSteps, validationSteps } = this.#context
     return {
@@ -270,16 +257,4 @@ function withDescendants(node: PackageNode): readonly Resource[] {
 
 function isDescendant(node: PackageNode, other: PackageNode): boolean {
   return node.children.some((child) => child === other || isDescendant(child, other))
-}
-
-function fileOf({ location: { packagePath = '', path = '' } }: Resource): string {
-  return cleanPath(joinPath(packagePath, path.replace(/^\/+/, '')))
-}
-
-function outsidePackage(resources: readonly Resource[]): string | undefined {
-  for (const resource of resources) {
-    const path = fileOf(resource)
-    if (path === '..' || path.startsWith('../')) return `resource must be written under package: ${path}`
-  }
-  return undefined
 }

@@ -1,7 +1,7 @@
 // Files of resources: their documents on the way in, and the file that resources make on the way out.
-import { isMap } from 'yaml'
 import type { PackageFiles } from '../package-files.ts'
 import { formatDocument } from '../yaml/format.ts'
+import type { SequenceIndent } from '../yaml/sequence-indent.ts'
 import { sequenceIndentOf } from '../yaml/sequence-indent.ts'
 import { contentOf, joinDocuments, yamlDocuments } from '../yaml/yaml-file.ts'
 import { joinPath } from './package-tree.ts'
@@ -29,6 +29,8 @@ export function localResources(folder: PackageFolder, files: PackageFiles): Loca
   for (const path of folder.resourceFiles) {
     const full = joinPath(folder.path, path)
     let index = 0
+    // Lists that functions add to a document without one are indented as in the document before it, as kpt does.
+    let indent: SequenceIndent | undefined
     for (const document of yamlDocuments(full, contentOf(full, files.get(full) ?? ''))) {
       if (document.isEmpty) {
         if (document.source.includes('#'))
@@ -36,7 +38,8 @@ export function localResources(folder: PackageFolder, files: PackageFiles): Loca
         continue
       }
       const location = { packagePath: folder.path, path, index: String(index) }
-      resources.push(new Resource(document.parse(), location, sequenceIndentOf(document.source)))
+      indent = sequenceIndentOf(document.source) ?? indent
+      resources.push(new Resource(document.parse(), location, indent))
       index += 1
     }
   }
@@ -58,15 +61,12 @@ export function formatFile(
 
 /** Returns a resource as YAML, with the list indentation that it was read with. */
 export function formatResource(resource: Resource): string {
-  resource.dropEmptyAnnotations()
-  return formatDocument(resource.document, { sequenceIndent: resource.sequenceIndent ?? 'compact' })
+  const sequenceIndent = resource.sequenceIndent ?? 'compact'
+  return resource.format((document) => formatDocument(document, { sequenceIndent }))
 }
 
 function formatJson(resource: Resource): string {
-  resource.dropEmptyAnnotations()
-  const { contents } = resource.document
-  const value: unknown = isMap(contents) ? contents.toJS(resource.document) : null
-  return `${JSON.stringify(value, null, 2)}\n`
+  return resource.format((document) => `${JSON.stringify(document.toJS(), null, 2)}\n`)
 }
 
 /** Sorts by index; a resource without one comes behind those that have one. */

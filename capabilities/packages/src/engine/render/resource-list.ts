@@ -1,6 +1,6 @@
 // The wire format of functions outside this process: a ResourceList (`config.kubernetes.io/v1`) as YAML.
-import { Document, isMap } from 'yaml'
-import type { YAMLMap } from 'yaml'
+import { Document, isMap, isScalar } from 'yaml'
+import type { YAMLMap, YAMLSeq } from 'yaml'
 import type { JsonValue } from '@fairlead/kube'
 import type { FunctionResult } from '../function-runner.ts'
 import { PackageError } from '../package-error.ts'
@@ -10,7 +10,13 @@ import { yamlDocuments } from '../yaml/yaml-file.ts'
 import { listAt, textAt, valueAt } from './fields.ts'
 import { syncWithInput } from './input-sync.ts'
 import type { LocationAnnotationOptions } from './location-annotations.ts'
-import { addLocationAnnotations, idOf, locationOf, removeLocationAnnotations } from './location-annotations.ts'
+import {
+  addLocationAnnotations,
+  idOf,
+  locationOf,
+  removeLocationAnnotations,
+  sequenceIndentAnnotation,
+} from './location-annotations.ts'
 import { Resource } from './resource.ts'
 
 /** Writes the input of a function; every resource has a number, by which its output is found again. */
@@ -73,9 +79,23 @@ export function parseFunctionOutput(
   }
   if (!isList) return { items: documents.map(({ nodes }) => resource(nodes.contents, nodes)), results: [] }
   const results = valueAt(root, 'results')
+  const items = listAt(root, 'items')
+  if (items !== undefined) moveComments(items)
   return {
-    items: (listAt(root, 'items')?.items ?? []).map((item) => resource(item)),
+    items: (items?.items ?? []).map((item) => resource(item)),
     results: results === undefined ? [] : parseResults(jsonOf(results, list.nodes)),
+  }
+}
+
+/** Moves the comments in front of items to their first keys, where a document of its own has them. */
+function moveComments(list: YAMLSeq): void {
+  for (const [index, item] of list.items.entries()) {
+    if (!isMap(item)) continue
+    const holder = index === 0 && typeof item.commentBefore !== 'string' ? list : item
+    const key = item.items[0]?.key
+    if (typeof holder.commentBefore !== 'string' || !isScalar(key)) continue
+    key.commentBefore ??= holder.commentBefore
+    holder.commentBefore = null
   }
 }
 
@@ -92,12 +112,15 @@ function outputResource(
   const id = idOf(fields)
   const before = id === undefined ? undefined : input[id - 1]
   const location = locationOf(fields, before?.location, packagePath)
+  const sequenceIndent = before?.sequenceIndent ?? sequenceIndentAnnotation(fields)
   const document = parsed ?? new Document()
   document.contents = fields as unknown as Document['contents']
-  removeLocationAnnotations(fields)
-  const resource = new Resource(document, location, before?.sequenceIndent)
+  const annotationsBefore = removeLocationAnnotations(fields)
+  const resource = new Resource(document, location, sequenceIndent)
+  if (annotationsBefore !== undefined) resource.annotationsBefore = annotationsBefore
   if (before !== undefined) {
-    document.commentBefore ??= before.document.commentBefore
+    const hasComment = isScalar(fields.items[0]?.key) && typeof fields.items[0].key.commentBefore === 'string'
+    if (!hasComment) document.commentBefore ??= before.document.commentBefore
     syncWithInput(before.fields, fields)
   }
   return resource

@@ -1,7 +1,8 @@
 // A resource of a package while it is rendered: its fields as parsed nodes, and where it is written.
-import { Document, Pair, Scalar, YAMLMap, isMap } from 'yaml'
+import type { Document } from 'yaml'
+import { Pair, Scalar, YAMLMap, isMap, isScalar } from 'yaml'
 import type { SequenceIndent } from '../yaml/sequence-indent.ts'
-import { isNull, mapAt, pairOf, removeField, setText, textAt, textsAt } from './fields.ts'
+import { isNull, keyText, mapAt, pairOf, removeField, setText, textAt, textsAt } from './fields.ts'
 
 /** Where a resource is written. */
 export interface ResourceLocation {
@@ -22,6 +23,8 @@ export class Resource {
   /** The indentation of lists, which the written file keeps. */
   readonly sequenceIndent: SequenceIndent | undefined
   location: ResourceLocation
+  /** The number of annotations in front of those of the location, which functions outside this process see. */
+  annotationsBefore: number
 
   constructor(document: Document, location: ResourceLocation, sequenceIndent?: SequenceIndent) {
     this.document = document
@@ -29,6 +32,7 @@ export class Resource {
     this.sequenceIndent = sequenceIndent
     this.fields = isMap(document.contents) ? document.contents : new YAMLMap()
     reserveAnnotations(this.fields)
+    this.annotationsBefore = mapAt(this.fields, 'metadata', 'annotations')?.items.length ?? 0
   }
 
   get apiVersion(): string {
@@ -78,11 +82,26 @@ export class Resource {
     if (annotations !== undefined) removeField(annotations, key)
   }
 
-  /** Removes `metadata.annotations` when it is empty, as kpt does before it writes a resource. */
-  dropEmptyAnnotations(): void {
+  /** Formats the resource without empty `metadata.annotations`, as kpt writes it. */
+  format(format: (document: Document) => string): string {
     const metadata = mapAt(this.fields, 'metadata')
-    if (metadata !== undefined && mapAt(metadata, 'annotations')?.items.length === 0)
-      removeField(metadata, 'annotations')
+    if (metadata === undefined || mapAt(metadata, 'annotations')?.items.length !== 0) return format(this.document)
+    const { items } = metadata
+    metadata.items = items.filter((pair) => keyText(pair) !== 'annotations')
+    try {
+      return format(this.document)
+    } finally {
+      metadata.items = items
+    }
+  }
+
+  /** Joins the comment at the top of the document with that of the first key, as a function's input and output do. */
+  joinHeader(): void {
+    const { commentBefore } = this.document
+    const key = this.fields.items[0]?.key
+    if (typeof commentBefore !== 'string' || !isScalar(key)) return
+    key.commentBefore = typeof key.commentBefore === 'string' ? `${commentBefore}\n${key.commentBefore}` : commentBefore
+    this.document.commentBefore = null
   }
 
   /** Returns a copy that shares nothing with this resource. */

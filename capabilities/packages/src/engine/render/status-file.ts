@@ -1,9 +1,9 @@
 // The outcome of a render in the root Kptfile: condition `Rendered` and `status.renderStatus`, as kpt keeps them.
 import type { Document, YAMLMap } from 'yaml'
-import { isMap, isSeq } from 'yaml'
+import { isMap, isSeq, visit } from 'yaml'
 import { editKptfile } from '../kptfile/kptfile.ts'
 import type { PackageFiles } from '../package-files.ts'
-import { removeField, setNode, textAt, valueAt } from './fields.ts'
+import { keyText, mapsAt, removeField, setNode, textAt, valueAt } from './fields.ts'
 import type { RenderOutcome } from './render-package.ts'
 
 const conditionType = 'Rendered'
@@ -20,6 +20,7 @@ export function withRenderStatus(outcome: RenderOutcome): PackageFiles {
 function writeStatus(document: Document, { failure, status }: Pick<RenderOutcome, 'failure' | 'status'>): void {
   const root = document.contents
   if (!isMap(root)) return
+  for (const list of ['mutators', 'validators']) for (const step of mapsAt(root, 'pipeline', list)) normalizeStep(step)
   const section = mapOf(document, root, 'status')
   const condition = {
     type: conditionType,
@@ -34,7 +35,26 @@ function writeStatus(document: Document, { failure, status }: Pick<RenderOutcome
   if (isSeq(conditions)) conditions.items = [...others, document.createNode(condition)]
   else setNode(section, 'conditions', document.createNode([condition]))
   if (status === undefined) removeField(section, 'renderStatus')
-  else setNode(section, 'renderStatus', document.createNode(status))
+  else setNode(section, 'renderStatus', document.createNode(status, { aliasDuplicateObjects: false }))
+}
+
+const stepFields = ['image', 'exec', 'configPath', 'configMap', 'name', 'tag', 'selectors', 'exclude']
+const selectorFields = ['apiVersion', 'kind', 'name', 'namespace', 'labels', 'annotations']
+
+/** Puts a function of the pipeline as kpt writes it with the status: fields in its order, quotes only where needed. */
+function normalizeStep(step: YAMLMap): void {
+  sortFields(step, stepFields)
+  for (const list of ['selectors', 'exclude'])
+    for (const selector of mapsAt(step, list)) sortFields(selector, selectorFields)
+  visit(step, {
+    Scalar(_, scalar) {
+      if (scalar.type === 'QUOTE_DOUBLE' || scalar.type === 'QUOTE_SINGLE') delete scalar.type
+    },
+  })
+}
+
+function sortFields(map: YAMLMap, order: readonly string[]): void {
+  map.items = map.items.toSorted((a, b) => order.indexOf(keyText(a)) - order.indexOf(keyText(b)))
 }
 
 function mapOf(document: Document, parent: YAMLMap, key: string): YAMLMap {

@@ -1,0 +1,59 @@
+// Functions as container images, through docker or podman: no network, no privileges, bounded memory.
+import { access, constants } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
+import type { FunctionOutput } from '../../engine/function-runner.ts'
+import { PackageError } from '../../engine/package-error.ts'
+import type { FunctionLimits } from './function-process.ts'
+import { runProgram } from './function-process.ts'
+
+/** When an image is pulled. */
+export type PullPolicy = 'Always' | 'IfNotPresent' | 'Never'
+
+/** A container engine of this machine. */
+export interface ContainerEngine {
+  readonly name: 'docker' | 'podman'
+  readonly program: string
+}
+
+/** Finds docker or podman on the path; `KPT_FN_RUNTIME` chooses one. Undefined when there is none. */
+export async function findContainerEngine(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Promise<ContainerEngine | undefined> {
+  const wanted = environment['KPT_FN_RUNTIME']
+  const names = (['docker', 'podman'] as const).filter(
+    (name) => wanted === undefined || wanted === '' || wanted === name,
+  )
+  for (const name of names)
+    for (const folder of (environment['PATH'] ?? '').split(delimiter)) {
+      const program = join(folder, name)
+      const isExecutable = await access(program, constants.X_OK).then(
+        () => true,
+        () => false,
+      )
+      if (folder !== '' && isExecutable) return { name, program }
+    }
+  return undefined
+}
+
+/**
+ * Runs an image.
+ * @throws PackageError `UnknownFunction` without an engine, and as runProgram
+ */
+export async function runContainer(
+  engine: ContainerEngine | undefined,
+  image: string,
+  input: string,
+  options: { readonly signal: AbortSignal; readonly limits: FunctionLimits; readonly pullPolicy: PullPolicy },
+): Promise<FunctionOutput> {
+  const { signal, limits, pullPolicy } = options
+  if (engine === undefined)
+    throw new PackageError(
+      'UnknownFunction',
+      `function ${image} is not built in, and there is neither docker nor podman to run its image`,
+    )
+  const pull = { Always: 'always', IfNotPresent: 'missing', Never: 'never' }[pullPolicy]
+  const isolation = ['--network=none', '--user=nobody', '--security-opt=no-new-privileges', '--cap-drop=ALL']
+  const bounds = [`--memory=${limits.memory}m`, '--pids-limit=256']
+  const args = ['run', '--rm', '-i', ...isolation, ...bounds, `--pull=${pull}`, image]
+  return await runProgram([engine.program, ...args], input, { name: image, signal, timeout: limits.timeout })
+}

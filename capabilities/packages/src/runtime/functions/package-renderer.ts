@@ -1,0 +1,229 @@
+// Renders packages in worker threads, bounded in time and memory. Start with PackageRenderer.
+import { createRequire } from 'node:module'
+import { availableParallelism } from 'node:os'
+import { pathToFileURL } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import { systemClock } from '@fairlead/client'
+import type { FunctionOutput, FunctionReference } from '../../engine/function-runner.ts'
+import type { PipelineStep } from '../../engine/kptfile/kptfile.ts'
+import { PackageError } from '../../engine/package-error.ts'
+import type { RenderEvent } from '../../engine/render/pipeline.ts'
+import { renderStatusOf } from '../../engine/render/render-status.ts'
+import { commandWords } from './command-words.ts'
+import type { ContainerEngine, PullPolicy } from './container-engine.ts'
+import { findContainerEngine, runContainer } from './container-engine.ts'
+import type { FunctionLimits } from './function-process.ts'
+import { defaultLimits, runProgram } from './function-process.ts'
+import type { EvaluateJob, RenderJob, RenderResult, WorkerReply, WorkerRequest } from './render-messages.ts'
+
+/** Options of a renderer. */
+export interface PackageRendererOptions {
+  readonly limits?: FunctionLimits
+  /** The number of worker threads; the machine's parallelism when left out. */
+  readonly workers?: number
+  /** Runs container images with docker or podman. Off: an image that is not built in is unknown. */
+  readonly containers?: boolean
+  readonly pullPolicy?: PullPolicy
+}
+
+/** Options of one job. */
+export interface JobOptions {
+  readonly signal: AbortSignal
+  readonly onEvent?: (event: RenderEvent) => void
+}
+
+/** Runs jobs, one a worker thread at a time; others wait in FIFO order. */
+export class PackageRenderer implements AsyncDisposable {
+  readonly #limits: FunctionLimits
+  readonly #containers: boolean
+  readonly #pullPolicy: PullPolicy
+  readonly #idle: Worker[] = []
+  readonly #queue: (() => void)[] = []
+  #free: number
+  #engine: Promise<ContainerEngine | undefined> | undefined
+
+  constructor(options: PackageRendererOptions = {}) {
+    this.#limits = options.limits ?? defaultLimits
+    this.#containers = options.containers ?? false
+    this.#pullPolicy = options.pullPolicy ?? 'IfNotPresent'
+    this.#free = options.workers ?? availableParallelism()
+  }
+
+  /**
+   * Runs a job. A function that exceeds its bounds ends the worker thread and is the error of the result.
+   * @throws the signal's reason
+   */
+  async run(job: RenderJob | EvaluateJob, { signal, onEvent }: JobOptions): Promise<RenderResult> {
+    signal.throwIfAborted()
+    await this.#acquire()
+    let worker: Worker | undefined
+    try {
+      signal.throwIfAborted()
+      worker = this.#idle.pop() ?? this.#start()
+      const result = await this.#runIn(worker, job, signal, onEvent)
+      if (result.isReusable) {
+        this.#idle.push(worker)
+        worker = undefined
+      }
+      return result.result
+    } finally {
+      await worker?.terminate()
+      this.#release()
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#idle.splice(0).map(async (worker) => await worker.terminate()))
+  }
+
+  #start(): Worker {
+    const worker = new Worker(pathToFileURL(createRequire(import.meta.url).resolve('#render-worker')), {
+      resourceLimits: { maxOldGenerationSizeMb: this.#limits.memory },
+    })
+    worker.unref()
+    return worker
+  }
+
+  async #acquire(): Promise<void> {
+    if (this.#free > 0) this.#free -= 1
+    else await new Promise<void>((resolve) => this.#queue.push(resolve))
+  }
+
+  #release(): void {
+    const next = this.#queue.shift()
+    if (next === undefined) this.#free += 1
+    else next()
+  }
+
+  async #runIn(
+    worker: Worker,
+    job: RenderJob | EvaluateJob,
+    signal: AbortSignal,
+    onEvent: JobOptions['onEvent'],
+  ): Promise<{ readonly result: RenderResult; readonly isReusable: boolean }> {
+    const progress = new Progress()
+    const listeners = new AbortController()
+    const ended = Promise.withResolvers<{ readonly result: RenderResult; readonly isReusable: boolean }>()
+    const fail = (error: PackageError): void =>
+      ended.resolve({ result: progress.failed(job, error), isReusable: false })
+    using timer = restartableTimer(this.#limits.timeout, () =>
+      fail(
+        new PackageError(
+          'FunctionTimeout',
+          `${progress.current} did not finish within ${Math.round(this.#limits.timeout / 1000)} s`,
+        ),
+      ),
+    )
+    const post = (request: WorkerRequest): void => worker.postMessage(request)
+    const onMessage = (reply: WorkerReply): void => {
+      timer.restart()
+      if (reply.type === 'event') {
+        progress.add(reply.event)
+        onEvent?.(reply.event)
+      } else if (reply.type === 'run') {
+        // The program has a time limit of its own.
+        timer.stop()
+        this.#runFunction(reply.reference, reply.resourceList, signal).then(
+          (output) => post({ type: 'output', output }),
+          (error: unknown) =>
+            error instanceof PackageError
+              ? post({ type: 'error', error: { code: error.code, message: error.message } })
+              : ended.reject(error as Error),
+        )
+      } else if (reply.type === 'result') ended.resolve({ result: reply.result, isReusable: true })
+      else ended.reject(new Error(reply.message))
+    }
+    const onError = (error: Error & { code?: string }): void => {
+      if (error.code !== 'ERR_WORKER_OUT_OF_MEMORY') ended.reject(error)
+      else
+        fail(
+          new PackageError(
+            'FunctionMemory',
+            `${progress.current} needs more than ${this.#limits.memory} MiB of memory`,
+          ),
+        )
+    }
+    signal.addEventListener('abort', () => ended.reject(signal.reason as Error), { signal: listeners.signal })
+    worker.on('message', onMessage)
+    worker.on('error', onError)
+    worker.ref()
+    try {
+      post(job)
+      return await ended.promise
+    } finally {
+      listeners.abort()
+      worker.off('message', onMessage)
+      worker.off('error', onError)
+      worker.unref()
+    }
+  }
+
+  async #runFunction(reference: FunctionReference, input: string, signal: AbortSignal): Promise<FunctionOutput> {
+    const { image = '', exec = '', tag = '' } = reference
+    if (exec !== '')
+      return await runProgram(commandWords(exec), input, { name: exec, signal, timeout: this.#limits.timeout })
+    if (!this.#containers) throw new PackageError('UnknownFunction', `function ${image} is not built in`)
+    if (!/^[\w.-]*$/.test(tag))
+      throw new PackageError(
+        'UnknownFunction',
+        `function ${image} is not built in, and the range ${tag} needs a registry; name one tag`,
+      )
+    this.#engine ??= findContainerEngine()
+    const options = { signal, limits: this.#limits, pullPolicy: this.#pullPolicy }
+    return await runContainer(await this.#engine, image, input, options)
+  }
+}
+
+/** What a job reported so far, for the result of one that is cut off. */
+class Progress {
+  readonly #steps: PipelineStep[] = []
+  #running: PipelineStep | undefined
+  #packages = 0
+
+  add(event: RenderEvent): void {
+    if (event.type === 'package') this.#packages += 1
+    if (event.type === 'running') this.#running = event.step
+    if (event.type !== 'passed' && event.type !== 'failed') return
+    this.#steps.push(event.step)
+    this.#running = undefined
+  }
+
+  /** What runs now. */
+  get current(): string {
+    if (this.#running === undefined) return 'the render'
+    return `function ${this.#running.image ?? this.#running.exec ?? ''}`
+  }
+
+  failed(job: RenderJob | EvaluateJob, error: PackageError): RenderResult {
+    const results =
+      this.#running === undefined
+        ? this.#steps
+        : [...this.#steps, { ...this.#running, executionError: error.message, exitCode: 1 }]
+    const status = renderStatusOf(results, [])
+    return {
+      files: job.files,
+      results,
+      packages: this.#packages,
+      functions: this.#steps.length,
+      failure: error.message,
+      error: { code: error.code, message: error.message },
+      ...(status !== undefined && { status }),
+    }
+  }
+}
+
+function restartableTimer(milliseconds: number, callback: () => void): Disposable & { restart(): void; stop(): void } {
+  let timer: Disposable | undefined = systemClock.timer(milliseconds, callback)
+  const stop = (): void => {
+    timer?.[Symbol.dispose]()
+    timer = undefined
+  }
+  return {
+    restart: () => {
+      stop()
+      timer = systemClock.timer(milliseconds, callback)
+    },
+    stop,
+    [Symbol.dispose]: stop,
+  }
+}

@@ -1,0 +1,67 @@
+// Messages between a renderer and its worker thread.
+import type { FunctionOutput, FunctionReference } from '../../engine/function-runner.ts'
+import type { PackageErrorCode } from '../../engine/package-error.ts'
+import type { PackageFiles } from '../../engine/package-files.ts'
+import type { KptFunction, PipelineStep, RenderStatus } from '../../engine/kptfile/kptfile.ts'
+import type { RenderEvent } from '../../engine/render/pipeline.ts'
+
+/** How resources are returned: as text beside the files, or as the only files. */
+export type ResourceOutput = 'list' | 'documents' | 'files'
+
+/** Starts a job. */
+export interface RenderJob {
+  readonly type: 'render'
+  readonly files: PackageFiles
+  readonly allowExec: boolean
+  readonly breadthFirst?: boolean
+  readonly imagePrefix?: string
+  readonly output?: ResourceOutput
+  /** Writes the outcome into the root Kptfile. */
+  readonly writesStatus: boolean
+}
+
+/** Starts the evaluation of one function. */
+export interface EvaluateJob {
+  readonly type: 'evaluate'
+  readonly files: PackageFiles
+  readonly allowExec: boolean
+  readonly imagePrefix?: string
+  readonly output?: ResourceOutput
+  readonly step: KptFunction
+  /** The YAML of the config, and the file below the folder that it is. */
+  readonly config?: string
+  readonly configFile?: string
+  /** A ResourceList whose items are the resources, in place of the files'. */
+  readonly list?: string
+}
+
+/** An error that crosses threads. */
+export interface ErrorMessage {
+  readonly code: PackageErrorCode
+  readonly message: string
+}
+
+/** The outcome of a job. */
+export interface RenderResult {
+  readonly files: PackageFiles
+  readonly results: readonly PipelineStep[]
+  readonly status?: RenderStatus
+  readonly failure?: string
+  readonly error?: ErrorMessage
+  readonly packages: number
+  readonly functions: number
+  /** The resources as text, when the job asked for them. */
+  readonly resources?: string
+}
+
+export type WorkerRequest =
+  | RenderJob
+  | EvaluateJob
+  | { readonly type: 'output'; readonly output: FunctionOutput }
+  | { readonly type: 'error'; readonly error: ErrorMessage }
+
+export type WorkerReply =
+  | { readonly type: 'event'; readonly event: RenderEvent }
+  | { readonly type: 'run'; readonly reference: FunctionReference; readonly resourceList: string }
+  | { readonly type: 'result'; readonly result: RenderResult }
+  | { readonly type: 'crash'; readonly message: string }

@@ -41,8 +41,24 @@ function addCommand(group: Parser, command: Command): void {
     parser.addOption(parserOption(option))
   parser.action(async (...received: unknown[]) => {
     const values = received.slice(0, -2) as (string | readonly string[] | undefined)[]
-    process.exitCode = await command.run(contextFor(values, received.at(-2) as Record<string, unknown>))
+    const given = withNegations(received.at(-2) as Record<string, unknown>, command.options ?? [])
+    process.exitCode = await command.run(contextFor(values, given))
   })
+}
+
+/** Adds `noHeaders` for `--no-headers`: the parser knows it as `headers`, true unless the flag is given. */
+function withNegations(
+  given: Readonly<Record<string, unknown>>,
+  options: readonly CommandOption[],
+): Readonly<Record<string, unknown>> {
+  const all = { ...given }
+  for (const { flags } of options) {
+    const option = new Option(flags)
+    if (!option.negate) continue
+    const name = option.attributeName()
+    all[`no${name[0]!.toUpperCase()}${name.slice(1)}`] = given[name] === false
+  }
+  return all
 }
 
 function parserOption({ flags, description, default: fallback, repeatable, choices }: CommandOption): Option {

@@ -1,5 +1,5 @@
 // Printing of objects in kubectl's formats.
-import { asJson, parseColumnPath, parseJsonPath, relaxedJsonPath, stringifyJson, stringifyYaml } from '@fairlead/kube'
+import { asJson, parseJsonPath, relaxedJsonPath, stringifyJson, stringifyYaml } from '@fairlead/kube'
 import type { JsonValue, KubeObject } from '@fairlead/kube'
 import { usageError } from '@fairlead/offline/command-error'
 
@@ -17,20 +17,26 @@ export interface OutputOptions {
   /** Columns that `-o wide` adds. */
   readonly wide?: readonly TableColumn[]
   readonly withNamespace?: boolean
+  /** Tables have a header. */
+  readonly headers: boolean
   /** Exactly this one object was asked for: JSON and YAML print no list. */
   readonly isSingle: boolean
 }
 
 /** Returns the objects as kubectl prints them. @throws CommandError for an unknown format */
 export function printed(objects: readonly KubeObject[], options: OutputOptions): string {
-  const { output, columns, wide = [], withNamespace = false } = options
+  const { output, columns, wide = [], withNamespace = false, headers } = options
   const [format, ...rest] = output.split('=')
   const template = rest.join('=')
   switch (format) {
     case '':
     case 'wide': {
       const namespace = { name: 'NAMESPACE', cell: ({ metadata }: KubeObject) => metadata.namespace ?? '' }
-      return table(objects, [...(withNamespace ? [namespace] : []), ...columns, ...(format === 'wide' ? wide : [])])
+      return table(
+        objects,
+        [...(withNamespace ? [namespace] : []), ...columns, ...(format === 'wide' ? wide : [])],
+        headers,
+      )
     }
     case 'name':
       return objects
@@ -45,7 +51,7 @@ export function printed(objects: readonly KubeObject[], options: OutputOptions):
         .map((object) => `${parseJsonPath(relaxed(template), { allowMissingKeys: true }).execute(asJson(object))}\n`)
         .join('')
     case 'custom-columns':
-      return table(objects, customColumns(template))
+      return table(objects, customColumns(template), headers)
     default:
       throw usageError(
         `unable to match a printer suitable for the output format "${format}", allowed formats are: custom-columns,json,jsonpath,name,wide,yaml`,
@@ -66,9 +72,12 @@ export function aligned(rows: readonly (readonly string[])[]): string {
     .join('')
 }
 
-function table(objects: readonly KubeObject[], columns: readonly TableColumn[]): string {
+function table(objects: readonly KubeObject[], columns: readonly TableColumn[], headers: boolean): string {
   const header = columns.map(({ name }) => name)
-  return aligned([header, ...objects.map((object) => columns.map((column) => column.cell(object)))])
+  return aligned([
+    ...(headers ? [header] : []),
+    ...objects.map((object) => columns.map((column) => column.cell(object))),
+  ])
 }
 
 function listed(objects: readonly KubeObject[], { isSingle }: OutputOptions): JsonValue {
@@ -85,10 +94,10 @@ function customColumns(specification: string): readonly TableColumn[] {
   return specification.split(',').map((part) => {
     const colon = part.indexOf(':')
     if (colon <= 0) throw usageError(`unexpected custom-columns spec: ${part}, expected <header>:<json-path-expr>`)
-    const find = parseColumnPath(relaxedJsonPath(part.slice(colon + 1)))
+    const { find } = parseJsonPath(relaxedJsonPath(part.slice(colon + 1)), { allowMissingKeys: true })
     return {
       name: part.slice(0, colon),
-      cell: (object) => find(asJson(object)).map(text).join(',') || '<none>',
+      cell: (object) => find(asJson(object)).flat().map(text).join(',') || '<none>',
     }
   })
 }

@@ -187,7 +187,10 @@ export class PackageService implements Disposable {
   ): Promise<RenderedPackage> {
     const rendered = await this.#engine.render(files, signal)
     if (rendered.failure !== undefined && annotations?.[pushOnRenderFailure] !== 'true')
-      throw renderFailure(rendered.failure, rendered.report)
+      throw renderFailure(
+        `Package NOT pushed to remote. Fix locally (until 'kpt fn render' succeeds) and retry. Details: ${rendered.failure}`,
+        rendered.report,
+      )
     return rendered
   }
 
@@ -301,7 +304,7 @@ function same(a: unknown, b: unknown): boolean {
 
 /** Returns the error of a failed render, in the words of Porch. */
 export function renderFailure(message: string, { result }: RenderReport): Error {
-  return failure(400, 'BadRequest', `Error rendering package in kpt function pipeline. ${message}`, {
+  return failure(400, 'BadRequest', `error rendering package in kpt function pipeline. ${message}`, {
     causes: (result?.items ?? []).map((item) => ({ message: JSON.stringify(item) })),
   })
 }

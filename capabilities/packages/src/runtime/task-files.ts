@@ -3,13 +3,14 @@ import { badRequest } from '@fairlead/kube'
 import type { GitPackage, Lock, RevisionReference, Task } from '../api.ts'
 import { parseKptfile } from '../engine/kptfile/kptfile.ts'
 import { isPublished } from '../engine/lifecycle.ts'
+import { newPackageFiles } from '../engine/new-package.ts'
 import type { PackageFiles } from '../engine/package-files.ts'
 import { addMergeComments } from '../engine/update/merge-comments.ts'
 import type { UpdateStrategy } from '../engine/update/update-package.ts'
 import type { FetchedPackage } from '../git/repository.ts'
 import { selfLock } from './revision-object.ts'
 import { withUpstream } from './kptfile-edits.ts'
-import { newPackage, packageContext } from './new-package.ts'
+import { withDeploymentContext } from './package-context.ts'
 import type { PackageEngine } from './package-engine.ts'
 import type { PackageRepository } from './package-repository.ts'
 import { placeholder } from './revision.ts'
@@ -37,7 +38,7 @@ interface Upstream {
 export async function taskFiles(task: Task, context: TaskContext): Promise<PackageFiles> {
   switch (task.type) {
     case 'init':
-      return newPackage(context.packageName.split('/').at(-1)!, task.init ?? {})
+      return newPackageFiles({ name: context.packageName.split('/').at(-1)!, ...task.init })
     case 'clone':
       return cloned(await cloneSource(task, context), context)
     case 'edit':
@@ -70,9 +71,7 @@ function cloned({ files, lock }: Upstream, { repository, packageName }: TaskCont
   const name = packageName.split('/').at(-1)!
   const result = new Map(addMergeComments(files, { annotate: true }))
   result.set('Kptfile', withUpstream(kptfileIn(files, lock.git?.directory ?? ''), lock, name))
-  if (repository.settings.deployment)
-    result.set('package-context.yaml', packageContext({ name, 'package-path': packageName }))
-  return result
+  return repository.settings.deployment ? withDeploymentContext(result, name, packageName) : result
 }
 
 async function copied(task: Task, context: TaskContext): Promise<PackageFiles> {

@@ -68,7 +68,11 @@ export class ResourcesStorage implements RestStorage {
         const changed = { ...located, revision: saved.revision }
         const state = this.#service.states.get(namespace, name)
         await this.#service.setState(changed, { ...state, resourcesMetadata: keptMetadata(object.metadata) })
-        if (saved.failure !== undefined) throw renderFailure(saved.failure, state.renderStatus ?? { error: '' })
+        if (saved.failure !== undefined)
+          throw renderFailure(
+            `Package pushed to remote despite render failure. Details: ${saved.failure}`,
+            state.renderStatus ?? { error: '' },
+          )
         return this.#object(changed)
       },
       { resource, name },

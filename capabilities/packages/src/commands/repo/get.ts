@@ -10,6 +10,7 @@ interface Options {
   readonly namespace: string | undefined
   readonly allNamespaces: boolean
   readonly output: string | undefined
+  readonly noHeaders: boolean
 }
 
 const columns: readonly TableColumn[] = (
@@ -35,7 +36,8 @@ export function run(context: CommandContext<Options, { readonly repositories: re
       names.length > 0
         ? await Promise.all(names.map((name) => client.get(RepositoryKind, { namespace, name })))
         : (await client.list(RepositoryKind, options.allNamespaces ? {} : { namespace })).items
-    const { output = '', allNamespaces: withNamespace } = options
-    out(printed(objects, { output, columns, withNamespace, isSingle: names.length === 1 }))
+    const { output = '', allNamespaces: withNamespace, noHeaders } = options
+    if (objects.length > 0)
+      out(printed(objects, { output, columns, withNamespace, headers: !noHeaders, isSingle: names.length === 1 }))
   })
 }

@@ -43,6 +43,7 @@ export const repoCommands: readonly Command[] = [
     options: {
       namespace,
       allNamespaces: { flags: '-A, --all-namespaces', description: 'list those of all namespaces' },
+      noHeaders: { flags: '--no-headers', description: 'print no header of the table' },
       output: { flags: '-o, --output <format>', description: 'json, yaml, name, wide, jsonpath=… or custom-columns=…' },
     },
     usesCluster: true,

@@ -1,6 +1,7 @@
 // `fairlead rpkg get`.
+import type { Client } from '@fairlead/client'
 import type { CommandContext } from '@fairlead/controller/command'
-import { usageError } from '@fairlead/offline/command-error'
+import { CommandError, usageError } from '@fairlead/offline/command-error'
 import { latestLabel, PackageRevisionKind, PackageRevisionResourcesKind } from '../../api.ts'
 import type { PackageRevision } from '../../api.ts'
 import { printed } from '../output.ts'
@@ -15,6 +16,7 @@ interface Options {
   readonly workspace: string | undefined
   readonly showKptfile: boolean
   readonly output: string | undefined
+  readonly noHeaders: boolean
 }
 
 const columns: readonly TableColumn[] = (
@@ -39,23 +41,37 @@ export function run(context: CommandContext<Options, { readonly revisions: reado
     const namespace = options.namespace ?? client.namespace
     const objects =
       names.length > 0
-        ? await Promise.all(names.map((name) => client.get(PackageRevisionKind, { namespace, name })))
+        ? await Promise.all(names.map((name) => named(client, { namespace, name })))
         : (
             await client.list(PackageRevisionKind, {
               ...(!options.allNamespaces && { namespace }),
               fieldSelector: selector(options),
             })
           ).items
+    if (objects.length === 0) return undefined
     out(
       printed(objects, {
         output: options.output ?? '',
         columns,
         withNamespace: options.allNamespaces,
+        headers: !options.noHeaders,
         isSingle: names.length === 1,
       }),
     )
     return undefined
   })
+}
+
+/** Reads a revision. The words for a missing one are those that porchctl prints. */
+async function named(
+  client: Client,
+  key: { readonly namespace: string; readonly name: string },
+): Promise<PackageRevision> {
+  const found = await client.find(PackageRevisionKind, key)
+  if (found !== undefined) return found
+  throw new CommandError(
+    `the server could not find the requested resource (get packagerevisions.porch.kpt.dev ${key.name})`,
+  )
 }
 
 function selector({ name, revision, workspace }: Options): string {

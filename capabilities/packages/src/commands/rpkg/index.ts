@@ -37,6 +37,7 @@ export const rpkgCommands: readonly Command[] = [
       revision: { flags: '--revision <number>', description: 'only revisions with this number' },
       workspace: { flags: '--workspace <name>', description: 'only revisions with this workspace' },
       showKptfile: { flags: '--show-kptfile', description: 'print the Kptfile of one revision' },
+      noHeaders: { flags: '--no-headers', description: 'print no header of the table' },
       output: { flags: '-o, --output <format>', description: 'json, yaml, name, wide, jsonpath=… or custom-columns=…' },
     },
     usesCluster: true,

@@ -65,7 +65,7 @@ function reportRender(report: RenderReport | undefined, err: (text: string) => v
   if (report.error !== '') err(`Package is updated, but failed to render the package.\nError: ${report.error}`)
   for (const { image = '', results = [] } of (report.result?.items ?? []) as readonly StepReport[]) {
     err(`[RUNNING] ${JSON.stringify(image)} `)
-    if (results.length > 0) err(`  [Results]: ${results.map(lineOf).join(', ')}`)
+    if (results.length > 0) err(`[Results]: ${results.map(lineOf).join(', ')}`)
   }
 }
 

@@ -1,0 +1,86 @@
+// A git server over HTTP with basic authentication: `git http-backend` behind node:http.
+import { execFileSync, spawn } from 'node:child_process'
+import { createServer } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { mkdirSync, rmSync } from 'node:fs'
+
+const credentials = `Basic ${Buffer.from('nephio:secret').toString('base64')}`
+
+/** Serves the bare repositories below a folder. Reading needs no credentials, as in the scenarios; writing does. */
+export class GitServer implements AsyncDisposable {
+  readonly folder: string
+  readonly #server: Server
+
+  private constructor(folder: string) {
+    this.folder = folder
+    this.#server = createServer((request, response) => this.#handle(request, response))
+  }
+
+  static async start(folder: string): Promise<GitServer> {
+    const server = new GitServer(folder)
+    await new Promise<void>((resolve) => server.#server.listen(0, '127.0.0.1', resolve))
+    return server
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  /** Creates an empty repository, in place of one that exists. */
+  create(name: string): string {
+    const folder = join(this.folder, `${name}.git`)
+    rmSync(folder, { recursive: true, force: true })
+    mkdirSync(folder, { recursive: true })
+    execFileSync('git', ['init', '--bare', '--quiet', '-b', 'main', folder])
+    execFileSync('git', ['config', 'http.receivepack', 'true'], { cwd: folder })
+    return folder
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+
+  #handle(request: IncomingMessage, response: ServerResponse): void {
+    const { pathname, search } = new URL(request.url ?? '/', this.url)
+    const isWrite = pathname.endsWith('git-receive-pack') || search.includes('git-receive-pack')
+    if (isWrite && request.headers.authorization !== credentials) {
+      response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end()
+      return
+    }
+    const path = pathname.replace(/^(\/nephio\/[^/]+?)(\.git)?\//, '$1.git/')
+    const backend = spawn('git', ['http-backend'], {
+      env: {
+        PATH: process.env['PATH'] ?? '',
+        GIT_PROJECT_ROOT: this.folder,
+        GIT_HTTP_EXPORT_ALL: '1',
+        PATH_INFO: path,
+        QUERY_STRING: search.slice(1),
+        REQUEST_METHOD: request.method ?? 'GET',
+        CONTENT_TYPE: request.headers['content-type'] ?? '',
+        HTTP_CONTENT_ENCODING: String(request.headers['content-encoding'] ?? ''),
+        GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),
+        REMOTE_USER: 'nephio',
+        REMOTE_ADDR: '127.0.0.1',
+      },
+    })
+    request.pipe(backend.stdin)
+    backend.stdin.on('error', () => undefined)
+    const chunks: Buffer[] = []
+    backend.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
+    backend.on('close', () => {
+      const output = Buffer.concat(chunks)
+      const end = output.indexOf('\r\n\r\n')
+      const headers = output.toString('latin1', 0, Math.max(0, end)).split('\r\n')
+      let status = 200
+      for (const line of headers) {
+        const [name = '', value = ''] = line.split(/: (.*)/s)
+        if (name.toLowerCase() === 'status') status = Number.parseInt(value, 10)
+        else if (name !== '') response.setHeader(name, value)
+      }
+      response.writeHead(status).end(output.subarray(end + 4))
+    })
+  }
+}

@@ -105,7 +105,7 @@ export class RemoteServer implements Disposable {
     const headers = { accept: 'application/json' }
     const request = { method: 'GET', path, query: new URLSearchParams(), headers, signal }
     const response = await this.#send(request, user, {})
-    const text = await textOf(response, Number.POSITIVE_INFINITY)
+    const text = await wholeText(response, documentLimit, path)
     if (response.statusCode !== 200) throw new Error(`bad status from ${path}: ${response.statusCode}`)
     return parseJson(text)
   }
@@ -215,14 +215,14 @@ function streamOf(answer: IncomingMessage): ServerResponse {
 }
 
 /** Returns the response with objects and events in place of bytes, for in-process callers. */
-async function valueOf(answer: IncomingMessage, { query }: ServerRequest): Promise<ServerResponse> {
+async function valueOf(answer: IncomingMessage, { path, query }: ServerRequest): Promise<ServerResponse> {
   const plain = streamOf(answer)
   const isJson = answer.headers['content-type']?.includes('json') === true
   if (!isJson) return plain
   const { 'content-length': _length, ...headers } = plain.headers
   if (plain.status === 200 && ['1', 'true'].includes(query.get('watch') ?? ''))
     return { ...plain, headers, body: { kind: 'watch', events: eventsOf(answer), encode: encodeJsonEvent } }
-  const value = deepFreeze(parseJson(await textOf(answer, Number.POSITIVE_INFINITY)))
+  const value = deepFreeze(parseJson(await wholeText(answer, valueLimit, path)))
   return { ...plain, headers, body: { kind: 'json', value } }
 }
 
@@ -245,6 +245,24 @@ function eventOf(line: string): ServedEvent {
   return { type, object: object as KubeObject }
 }
 
+/** Bytes of a discovery or OpenAPI document; as of the answers of hooks. */
+const documentLimit = 32 * 1024 * 1024
+/** Bytes of an object or a list that a client in this process reads. */
+const valueLimit = 256 * 1024 * 1024
+
+/** Returns the text of an answer. Throws an Error for one beyond the limit, of which no more is read. */
+async function wholeText(answer: IncomingMessage, limit: number, path: string): Promise<string> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > limit) throw new Error(`the answer to ${path} has more than ${limit} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+/** Returns the first bytes of an answer as text. */
 async function textOf(answer: IncomingMessage, limit: number): Promise<string> {
   const chunks: Buffer[] = []
   let length = 0

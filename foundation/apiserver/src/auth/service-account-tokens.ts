@@ -66,6 +66,8 @@ interface KubernetesClaim {
 const leewaySeconds = 60
 /** Size of the cache of verified signatures. */
 const cachedSignatures = 1000
+/** Longer tokens, which only many or long audiences make, are verified each time. Characters. */
+const longestCached = 8 * 1024
 const algorithm = 'ES256'
 const extraPrefix = 'authentication.kubernetes.io/'
 
@@ -173,6 +175,11 @@ export class ServiceAccountTokens {
     return { keys: [{ use: 'sig', kty: kty!, kid: await this.#kid(), alg: algorithm, crv: crv!, x: x!, y: y! }] }
   }
 
+  /** Number of tokens whose signature is not verified again. */
+  get rememberedTokens(): number {
+    return this.#verified.size
+  }
+
   #kid(): Promise<string> {
     this.#keyId ??= import('jose').then(({ calculateJwkThumbprint }) =>
       calculateJwkThumbprint(this.#publicKey.export({ format: 'jwk' }) as JWK),
@@ -189,6 +196,7 @@ export class ServiceAccountTokens {
       const { payload } = await compactVerify(token, this.#publicKey, { algorithms: [algorithm] })
       const claims = JSON.parse(new TextDecoder().decode(payload)) as JWTPayload
       if (claims.iss !== this.#options.issuer) return undefined
+      if (token.length > longestCached) return claims
       if (this.#verified.size >= cachedSignatures) this.#verified.delete(this.#verified.keys().next().value!)
       this.#verified.set(token, claims)
       return claims

@@ -1,9 +1,10 @@
 // Responses in the negotiated representation: objects and Statuses as JSON, YAML or protobuf, with their headers. Lists
 // are in list-response.ts.
-import { StatusError, internalError, stringifyYaml } from '@fairlead/kube'
+import { StatusError, failure, internalError, stringifyYaml } from '@fairlead/kube'
 import type { JsonObject, KubeObject, Status } from '@fairlead/kube'
 import type { ServerBody, ServerResponse } from '../http/message.ts'
 import type { ProtobufEncoder } from '../protobuf/protobuf-encoder.ts'
+import { StoreError } from '../storage/store.ts'
 import type { View } from '../views/views.ts'
 import type { Encoding } from '../http/media-type.ts'
 import { jsonType, protobufType, yamlType } from '../http/media-type.ts'
@@ -134,9 +135,15 @@ function lengthInCodePoints(text: string): number {
 
 /** Returns the Status of an error; errors that no client caused become 500. */
 export function statusOf(error: unknown): { readonly status: Status; readonly code: number } {
-  const known =
-    error instanceof StatusError ? error : internalError(error instanceof Error ? error.message : String(error))
+  const known = error instanceof StatusError ? error : serverError(error)
   return { status: known.status, code: known.code }
+}
+
+function serverError(error: unknown): StatusError {
+  const message = error instanceof Error ? error.message : String(error)
+  // Without Retry-After: clients would wait for minutes, and a disk is not emptied by that.
+  if (error instanceof StoreError && error.code === 'StorageFull') return failure(507, 'InsufficientStorage', message)
+  return internalError(message)
 }
 
 function bodyOf(

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Clock, KubeObject } from '@fairlead/kube'
 import { capabilityValidatorsPlugin } from '../admission/capability-validators.ts'
 import { certificateSignersPlugin } from '../admission/certificate-signers.ts'
+import { certificateSubjectPlugin } from '../admission/certificate-subject.ts'
 import { AdmissionChain } from '../admission/chain.ts'
 import { limitRangerPlugin } from '../admission/limits/limit-ranger.ts'
 import { podSecurityPlugin } from '../admission/pod-security/pod-security.ts'
@@ -79,6 +80,7 @@ function admissionChain(
 ): AdmissionChain {
   return new AdmissionChain([
     ...(rbac === undefined ? [] : [rbacEscalationPlugin(rbac), certificateSignersPlugin(authorizer)]),
+    certificateSubjectPlugin(),
     limitRangerPlugin(listNamespace),
     podSecurityPlugin({ read, listNamespace }),
     ...(validators === undefined ? [] : [capabilityValidatorsPlugin(validators, authorizer)]),

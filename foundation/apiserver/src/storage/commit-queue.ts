@@ -129,9 +129,8 @@ export class CommitQueue {
     for (const write of failed) {
       this.#settle(write)
       const { resource, key } = write.entry
-      write.reject(
-        new StoreError('CommitFailed', `The change of ${resource} ${key} could not be stored: ${reason}`, { cause }),
-      )
+      const code = cause instanceof StoreError && cause.code === 'StorageFull' ? 'StorageFull' : 'CommitFailed'
+      write.reject(new StoreError(code, `The change of ${resource} ${key} could not be stored: ${reason}`, { cause }))
     }
   }
 

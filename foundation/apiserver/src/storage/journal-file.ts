@@ -169,7 +169,8 @@ export class JournalFile {
       throw error
     }
     this.#revision = revision
-    this.#acknowledged.write(revision)
+    // The commit is durable; a file that is behind costs nothing but a part of its use.
+    ignoreErrors(() => this.#acknowledged.write(revision))
     // A commit writes whole pages, even for small changes.
     this.#unsaved += frame
     this.#commits++
@@ -203,6 +204,14 @@ export class JournalFile {
     rmSync(this.#ownerFile, { force: true })
     this.#acknowledged.close()
     this.#database.close()
+  }
+}
+
+function ignoreErrors(run: () => void): void {
+  try {
+    run()
+  } catch {
+    // See the caller.
   }
 }
 

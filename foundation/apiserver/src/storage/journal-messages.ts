@@ -31,7 +31,7 @@ export type JournalReply = { readonly id: number } & (
   | { readonly kind: 'done' }
   | {
       readonly kind: 'failed'
-      readonly code: 'StoreLocked' | 'FormatTooNew' | 'OpenFailed' | 'CommitFailed'
+      readonly code: 'StoreLocked' | 'FormatTooNew' | 'OpenFailed' | 'CommitFailed' | 'StorageFull'
       readonly message: string
     }
 )

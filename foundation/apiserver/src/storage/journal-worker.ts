@@ -7,6 +7,9 @@ const port = parentPort!
 let file: JournalFile | undefined
 let checkpointDue = false
 
+/** SQLITE_FULL: the disk, or the quota of the user, has no room. The transaction was rolled back. */
+const sqliteFull = 13
+
 function reply(message: JournalReply): void {
   port.postMessage(message)
 }
@@ -60,12 +63,10 @@ port.on('message', (request: JournalRequest) => {
   try {
     handle(request)
   } catch (error) {
+    if ((error as { errcode?: number }).errcode === sqliteFull)
+      return reply({ id: request.id, kind: 'failed', code: 'StorageFull', message: 'the disk is full' })
     const message = error instanceof Error ? error.message : String(error)
-    reply({
-      id: request.id,
-      kind: 'failed',
-      code: error instanceof JournalFileError ? error.code : 'CommitFailed',
-      message,
-    })
+    const code = error instanceof JournalFileError ? error.code : 'CommitFailed'
+    reply({ id: request.id, kind: 'failed', code, message })
   }
 })

@@ -40,6 +40,10 @@ class Extension implements AsyncDisposable {
   readonly server: Server
   readonly ca: string
   readonly seen: IncomingMessage['headers'][] = []
+  /** Discovery does not end. */
+  isEndless = false
+  /** Bytes of discovery documents without an end. */
+  sent = 0
   /** Handles requests other than discovery. */
   answer: (request: IncomingMessage, response: ServerResponse) => void = (_request, response) => response.end('{}')
 
@@ -49,6 +53,7 @@ class Extension implements AsyncDisposable {
     server.on('request', (request, response) => {
       this.seen.push(request.headers)
       response.setHeader('content-type', 'application/json')
+      if (request.url === group && this.isEndless) return this.#answerWithoutEnd(response)
       if (request.url === group) return void response.end(JSON.stringify(discovery))
       this.answer(request, response)
     })
@@ -72,6 +77,18 @@ class Extension implements AsyncDisposable {
     const server = createServer({ key, cert })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     return new Extension(server, authority.cert)
+  }
+
+  #answerWithoutEnd(response: ServerResponse): void {
+    const chunk = Buffer.alloc(1 << 20, ' ')
+    const write = (): void => {
+      if (response.destroyed) return
+      this.sent += chunk.length
+      response.write(chunk, (error) => {
+        if (!error) setImmediate(write)
+      })
+    }
+    write()
   }
 
   get port(): number {
@@ -161,6 +178,15 @@ function asked(
     ...(body === undefined ? {} : { body }),
   })
 }
+
+test('the aggregator reads no more than 32 MiB of a discovery document', async () => {
+  extension.isEndless = true
+  await register()
+  await eventually(() => expect(extension.sent).toBeGreaterThan(32 << 20), 20)
+  await eventually(async () => expect((await availability()).status).toBe('False'), 20)
+  // The buffers of the connection take some more.
+  expect(extension.sent).toBeLessThan(64 << 20)
+})
 
 describe('the aggregator forwards', () => {
   test('the user, without the credentials of the client', async () => {

@@ -69,6 +69,14 @@ function whose(token: string): Promise<unknown> {
   })
 }
 
+test('remembers no long tokens', async () => {
+  const long = await tokenFor({ audiences: [issuer, 'x'.repeat(100_000)] })
+  const short = await tokenFor({})
+  expect(await whose(long)).toMatchObject({ name: 'system:serviceaccount:ns:sa' })
+  expect(await whose(short)).toMatchObject({ name: 'system:serviceaccount:ns:sa' })
+  expect(tokens.rememberedTokens).toBe(1)
+})
+
 describe('a TokenRequest', () => {
   test('returns a token for this server, valid for an hour', async () => {
     const answer = await request({})

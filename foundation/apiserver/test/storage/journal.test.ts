@@ -1,6 +1,6 @@
 // A store in front of a slow or failing journal.
 import { expect, test } from 'vitest'
-import { journaled, memory } from '@fairlead/apiserver'
+import { ApiServer, journaled, memory, StoreError } from '@fairlead/apiserver'
 import type { Entry, Journal, JournalBatch, Store } from '@fairlead/apiserver'
 
 const resource = 'configmaps.'
@@ -218,4 +218,30 @@ test('the store commits a group of writes of any size atomically', async () => {
   journal.fail('the disk is full')
   expect(await Promise.all([single, first, second])).toEqual(['stored at 1001', 'stored 1500', 'CommitFailed'])
   expect([store.count(resource, 'first/'), store.count(resource, 'second/')]).toEqual([1500, 0])
+})
+
+test('a full disk is 507 without Retry-After, and writes go on once there is space', async () => {
+  let isFull = false
+  const journal: Journal = {
+    open: () => Promise.resolve({ revision: 1000, compactedRevisions: new Map() }),
+    commit: () => (isFull ? Promise.reject(new StoreError('StorageFull', 'the disk is full')) : Promise.resolve()),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  }
+  await using server = await ApiServer.start({ storage: journaled(journal), controllers: false })
+  const user = { name: 'admin', groups: ['system:masters'] }
+  const path = '/api/v1/namespaces/default/configmaps'
+  const create = () => server.inject({ method: 'POST', path, user, body: { metadata: { name: 'a' } } })
+  isFull = true
+  const refused = await create()
+  expect({ status: refused.status, retry: refused.headers['retry-after'], body: refused.json() }).toMatchObject({
+    status: 507,
+    retry: undefined,
+    body: {
+      reason: 'InsufficientStorage',
+      message: 'The change of configmaps. default/a could not be stored: the disk is full',
+    },
+  })
+  expect((await server.inject({ method: 'GET', path, user })).status).toBe(200)
+  isFull = false
+  expect((await create()).status).toBe(201)
 })

@@ -26,6 +26,7 @@ const apiServerFloors: readonly string[] = [
   'auth',
   'views',
   'request',
+  'audit',
   'response',
   'admission',
   'handlers',

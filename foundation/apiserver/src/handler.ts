@@ -9,6 +9,7 @@ import {
   unauthorized,
 } from '@fairlead/kube'
 import type { UserInfo } from '@fairlead/kube'
+import type { AuditLog, AuditRecord } from './audit/audit-log.ts'
 import { authenticate } from './auth/authenticators.ts'
 import { forbiddenRequest } from './auth/forbidden.ts'
 import { impersonate, readImpersonation } from './auth/impersonation.ts'
@@ -42,6 +43,8 @@ export interface HandlerOptions {
   /** Resolves paths to the servers behind APIServices. */
   readonly upstreams?: Pick<UpstreamResolver, 'resolve'>
   readonly metrics: RequestMetrics
+  /** Receives an event for each request; none without it. */
+  readonly audit?: AuditLog
   /** Limits of the requests in flight that come from outside this process. */
   readonly limits?: RequestLimitOptions
   /** Called with errors that no client caused. */
@@ -77,6 +80,17 @@ class Target implements RequestTarget {
   }
 }
 
+/** A request whose user is known. */
+interface AuthenticatedCall {
+  readonly request: ServerRequest
+  readonly target: Target
+  readonly info: RequestInfo
+  readonly user: UserInfo
+  readonly output: OutputNegotiation
+  readonly warnings: string[]
+  readonly record: AuditRecord | undefined
+}
+
 /** Handles requests; never throws. */
 export class Handler {
   readonly #options: HandlerOptions
@@ -110,17 +124,19 @@ export class Handler {
   async handle(request: ServerRequest): Promise<ServerResponse> {
     const target = this.#targetOf(request)
     const end = this.#options.metrics.begin(request, target)
+    const record = this.#options.audit?.begin(request, target.info)
     const warnings: string[] = []
     const output = new OutputNegotiation(request, this.#options.server.protobuf?.encode)
     let response: ServerResponse
     try {
-      response = await this.#respond(request, target, output, warnings)
+      response = await this.#respond(request, target, output, warnings, record)
     } catch (error) {
       // Ignore errors after the client disconnected.
       if (!(error instanceof StatusError) && !request.signal.aborted) this.#options.onError(error, request)
       response = errorResponse(error, output.error)
     }
     end(response.status)
+    record?.end(response)
     if (request.method === 'HEAD') response = { ...response, body: { kind: 'bytes', bytes: new Uint8Array() } }
     return withWarnings(response, warnings)
   }
@@ -185,19 +201,21 @@ export class Handler {
     target: Target,
     output: OutputNegotiation,
     warnings: string[],
+    record: AuditRecord | undefined,
   ): Promise<ServerResponse> {
     const { info } = target
     if (info === undefined) throw badRequest(target.problem)
     if (info.verb !== 'watch') checkTimeout(request.query)
-    const user = await this.#authenticate(request)
+    const user = await this.#authenticate(request, record)
     if (user instanceof StatusError) return forbid(user, output)
+    const call = { request, target, info, user, output, warnings, record }
     // Requests from this process are bounded by what it does.
-    if (request.user !== undefined || isProbe(info)) return this.#serve(request, target, info, user, output, warnings)
+    if (request.user !== undefined || isProbe(info)) return this.#serve(call)
     const admitted = this.#limits.admit(user)
     if (admitted === undefined) return tooManyRequests()
     let response: ServerResponse | undefined
     try {
-      response = await this.#serve(request, target, info, user, output, warnings, admitted)
+      response = await this.#serve(call, admitted)
       return response
     } finally {
       const isOpen = response?.body.kind === 'json' || response?.body.kind === 'bytes'
@@ -207,17 +225,11 @@ export class Handler {
   }
 
   /** Authorizes a request, then reads its body and responds: nothing is read for a client that may not send it. */
-  async #serve(
-    request: ServerRequest,
-    target: Target,
-    info: RequestInfo,
-    user: UserInfo,
-    output: OutputNegotiation,
-    warnings: string[],
-    admitted?: AdmittedRequest,
-  ): Promise<ServerResponse> {
+  async #serve(call: AuthenticatedCall, admitted?: AdmittedRequest): Promise<ServerResponse> {
+    const { request, target, info, user, output, warnings, record } = call
     const attributes = authorizationAttributes(request, info, user)
     const decision = await this.#options.authorizer.authorize(attributes)
+    record?.authorized(decision)
     if (!decision.allowed) return forbid(forbiddenRequest(attributes, decision.reason), output)
     if (target.upstream !== undefined) return target.upstream.forward(request, user)
     const { incoming } = request
@@ -270,12 +282,14 @@ export class Handler {
   }
 
   /** Returns the user, or the reason why the user may not impersonate the requested one. @throws StatusError 401 */
-  async #authenticate(request: ServerRequest): Promise<UserInfo | StatusError> {
+  async #authenticate(request: ServerRequest, record?: AuditRecord): Promise<UserInfo | StatusError> {
     const { authenticators, authorizer } = this.#options
     const user = request.user ?? (await authenticate(authenticators, request.credentials))
     if (user === undefined) throw unauthorized()
     const impersonation = readImpersonation(request.headers)
-    return impersonation === undefined ? user : impersonate(user, impersonation, authorizer)
+    const acting = impersonation === undefined ? user : await impersonate(user, impersonation, authorizer)
+    record?.authenticated(user, acting instanceof StatusError ? user : acting)
+    return acting
   }
 
   /**

@@ -30,6 +30,10 @@ export type { Compaction, Journal, JournalBatch, JournalRecord, JournalState, St
 export type { StoreOptions } from './storage/versioned-store.ts'
 export type { Window } from './storage/resource-table.ts'
 
+// audit
+export { AuditFile } from './audit/audit-file.ts'
+export type { AuditSink } from './audit/audit-log.ts'
+
 // backups
 export { backupPath } from './backup/backup-route.ts'
 export { backupFormat, readBackup, writeBackup } from './backup/backup-file.ts'

@@ -21,6 +21,7 @@ import type { InjectedRequest, InjectedResponse } from './in-process/inject.ts'
 import { InProcessTransport } from './in-process/transport.ts'
 import { UserClients } from './in-process/user-clients.ts'
 import { publishService } from './kubernetes-service.ts'
+import { AuditLog } from './audit/audit-log.ts'
 import { RequestMetrics } from './metrics/request-metrics.ts'
 import { ObjectIndex } from './objects/object-index.ts'
 import { Registry } from './registry/registry.ts'
@@ -133,6 +134,7 @@ export class ApiServer implements AsyncDisposable {
       routes: [rootPathsRoute(routes), ...routes],
       upstreams,
       metrics,
+      ...(options.audit === undefined ? {} : { audit: new AuditLog(options.audit, clock) }),
       ...(options.requestLimits === undefined ? {} : { limits: options.requestLimits }),
       onError,
     })

@@ -36,6 +36,7 @@ export function addUpCommands(root: Command): void {
       'how to run Jobs: process (a child process with your rights), podman, docker or off',
       'off',
     )
+    .option('--audit-log <file>', 'append who did what, as audit events of Kubernetes (level Metadata)')
     .option('--tour', 'load the tour example and print commands to try')
     .option('-d, --detach', 'run in the background: end when the server is ready; `fairlead down` stops it')
     .action(async (words: readonly string[], options: Record<string, unknown>) => {

@@ -19,6 +19,8 @@ export interface UpOptions {
   readonly tour: boolean
   /** The runner of Jobs. */
   readonly runJobs: 'off' | 'process' | 'podman' | 'docker'
+  /** The file of the audit log. */
+  readonly auditLog: string | undefined
   /** Runs in the background. */
   readonly detach: boolean
   /** The command to run, word by word; empty: none, until a signal arrives. */
@@ -49,6 +51,7 @@ export function parseUpOptions(raw: Readonly<Record<string, unknown>>, command: 
     example: raw['example'] === undefined ? (tour ? tourExample : undefined) : String(raw['example']),
     tour,
     runJobs: parseRunJobs(raw['runJobs'] === undefined ? 'off' : String(raw['runJobs'])),
+    auditLog: raw['auditLog'] === undefined ? undefined : String(raw['auditLog']),
     detach,
     command,
   }

@@ -1,7 +1,7 @@
 // `fairlead up`: the API server, every controller, and optionally an example, in one process. Start with up().
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ApiServer, memory, sqlite, StoreError } from '@fairlead/apiserver'
+import { ApiServer, AuditFile, memory, sqlite, StoreError } from '@fairlead/apiserver'
 import type { PodLogs, Storage } from '@fairlead/apiserver'
 import { systemClock } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
@@ -92,7 +92,9 @@ async function start(
   ])
   const runner = await makeRunner(options, data)
   const metrics = await Metrics.create()
-  const server = resources.use(await startServer(options, data, loaded, logger, metrics, runner?.logs))
+  // Used before the server, so that it is closed after it.
+  const audit = resources.use(await openAuditLog(options, logger))
+  const server = resources.use(await startServer(options, data, loaded, logger, metrics, runner?.logs, audit))
   const admin = server.client({ manager: 'fairlead-up' })
   await install(admin, loaded)
 
@@ -160,6 +162,18 @@ async function install(admin: Client, loaded: readonly Capability[]): Promise<vo
   await installDefaults(admin, loaded)
 }
 
+/** Opens the file of `--audit-log`; undefined without the option. */
+async function openAuditLog({ auditLog }: UpOptions, logger: Logger): Promise<AuditFile | undefined> {
+  if (auditLog === undefined) return undefined
+  try {
+    return await AuditFile.open(auditLog, (error) =>
+      logger.error('Could not write the audit log, no event is written any more', { error }),
+    )
+  } catch (error) {
+    throw usageError(`--audit-log ${auditLog} cannot be written: ${(error as Error).message}`)
+  }
+}
+
 async function startServer(
   options: UpOptions,
   data: DataFolder,
@@ -167,6 +181,7 @@ async function startServer(
   logger: Logger,
   metrics: Metrics,
   podLogs: PodLogs | undefined,
+  audit: AuditFile | undefined,
 ): Promise<ApiServer> {
   const storage: Storage = options.inMemory ? memory() : sqlite(data.store)
   try {
@@ -174,6 +189,7 @@ async function startServer(
       storage,
       authorization: 'RBAC',
       ...(podLogs && { podLogs }),
+      ...(audit && { audit }),
       metrics: () => metrics.text(),
       validators: loaded.flatMap((capability) => capability.admission ?? []),
       resolve: async (host, port) => configuredAddress(options.resolve, host, port),

@@ -22,6 +22,8 @@ export interface ServerRequest {
   /** Calls back when the response has been sent or its connection is closed; at once when it is closed already. */
   readonly onSent?: (callback: () => void) => void
   readonly credentials: Credentials
+  /** The IP address of the client; undefined in process. */
+  readonly remoteAddress?: string | undefined
   /** In-process clients have an identity; no authenticator is called. */
   readonly user?: UserInfo
   /** In-process clients take the value of a JSON response; no bytes are made for them. */

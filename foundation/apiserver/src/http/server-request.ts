@@ -33,6 +33,7 @@ export function serverRequest(
     body,
     target,
     credentials: readCredentials(request, headers),
+    remoteAddress: request.socket.remoteAddress,
     signal,
   }
 }

@@ -2,6 +2,7 @@
 import type { HookResolver, Validator } from '@fairlead/controller'
 import type { Clock } from '@fairlead/kube'
 import type { AdmissionPlugin } from '../admission/plugin.ts'
+import type { AuditSink } from '../audit/audit-log.ts'
 import type { StaticToken } from '../auth/authenticators.ts'
 import type { InternalController } from '../controllers/index.ts'
 import type { PodLogs } from '../handlers/pods/log.ts'
@@ -47,6 +48,8 @@ export interface ApiServerOptions {
   readonly metrics?: () => Promise<string>
   /** HTTP routes beside the API. */
   readonly routes?: readonly Route[]
+  /** Receives an audit event (audit.k8s.io/v1, level Metadata) for each request, reads in this process aside. */
+  readonly audit?: AuditSink
   /** Limits of the requests in flight of each user and of all; those beyond get 429. */
   readonly requestLimits?: RequestLimitOptions
   /** Returns random numbers in [0, 1), for generated names and jitter. */

@@ -41,7 +41,7 @@ async function render(...owners: readonly object[]): Promise<string> {
 describe('a template in ytt', () => {
   test('is read from a file that only we can read, and its values of any size from standard input', async () => {
     program(
-      `stat -c %a template.yml > ${folder}/mode; pwd > ${folder}/folder; cat template.yml > ${folder}/template; echo "$*" > ${folder}/arguments; env > ${folder}/environment; cat > ${folder}/values; printf '${object}'`,
+      `stat -c %a stdin.yml > ${folder}/mode; pwd > ${folder}/folder; cat stdin.yml > ${folder}/template; echo "$*" > ${folder}/arguments; env > ${folder}/environment; cat > ${folder}/values; printf '${object}'`,
     )
     const value = 'x'.repeat(300_000)
     const out = await render(workloadOf('app', 'ytt', { params: [{ name: 'large', value }] }))
@@ -50,7 +50,7 @@ describe('a template in ytt', () => {
     expect([written('mode'), written('template'), written('arguments')]).toEqual([
       '600',
       '#@ template',
-      '-f template.yml --data-values-file -',
+      '-f stdin.yml --data-values-file -',
     ])
     const values = JSON.parse(written('values')) as { params: object; workload: { metadata: { name: string } } }
     expect([values.params, values.workload.metadata.name]).toEqual([{ large: value }, 'app'])

@@ -1,10 +1,8 @@
 // Tests of templates as data, in the format of Cartographer's cartotest: a leaf folder is a test and inherits the
 // settings of the folders above it (third-party/cartographer/README.md, "cartotest").
-import { existsSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { asJson, isJsonObject, jsonEqual } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
-import { CommandError, manifestsOf, readDocuments } from '@fairlead/offline'
+import { CommandError, manifestsOf, parseDocuments, readDocuments } from '@fairlead/offline'
 import type { Blueprint, BlueprintParam, BlueprintResource, Owner, OwnerKind, Template } from '../api.ts'
 import { stampContext } from '../engine/templates/context.ts'
 import type { ResolvedInput } from '../engine/templates/context.ts'
@@ -14,73 +12,31 @@ import { mergeParams } from '../engine/templates/params.ts'
 import { renderTemplate, labelsFor, stampLabel, stamped } from '../engine/templates/stamp.ts'
 import { chooseTemplate } from '../engine/templates/template-choice.ts'
 import type { Ytt } from '../ytt/ytt.ts'
+import { findCartotests, section } from './cartotest-settings.ts'
+import type { Cartotest, Settings } from './cartotest-settings.ts'
 import type { TestOutcome } from './test-outcome.ts'
 
-/** Paths are of files; undefined where neither the folder nor one above it sets them. */
-interface Settings {
-  readonly template?: string
-  readonly isPreprocessed?: boolean
-  readonly workload?: string
-  readonly expected?: string
-  readonly chains: readonly string[]
-  readonly mock?: JsonObject
-  readonly target?: string
-  readonly previousOutputs?: JsonObject
-  readonly compare: JsonObject
-}
-
-/**
- * Runs every test below a folder. Without the ytt program, tests of ytt templates are skipped.
- */
+/** Runs every test below a folder. Without the ytt program, tests that need it are skipped. Throws ManifestError. */
 export async function runCartotests(folder: string, ytt: Ytt): Promise<TestOutcome[]> {
-  return walk(folder, '', { chains: [], compare: {} }, ytt)
-}
-
-async function walk(folder: string, name: string, inherited: Settings, ytt: Ytt): Promise<TestOutcome[]> {
-  const settings = settingsOf(folder, inherited)
-  const subfolders = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  if (subfolders.length === 0) return settings.template === undefined ? [] : [await runOne(name, settings, ytt)]
   const outcomes: TestOutcome[] = []
-  for (const entry of subfolders.toSorted((a, b) => (a.name < b.name ? -1 : 1)))
-    outcomes.push(...(await walk(join(folder, entry.name), join(name, entry.name), settings, ytt)))
+  for (const test of findCartotests(folder)) outcomes.push(await runOne(test, ytt))
   return outcomes
 }
 
-function settingsOf(folder: string, inherited: Settings): Settings {
-  const path = (name: unknown): string | undefined => (typeof name === 'string' ? join(folder, name) : undefined)
-  const byDefault = (name: string): string | undefined =>
-    existsSync(join(folder, name)) ? join(folder, name) : undefined
-  const info = existsSync(join(folder, 'info.yaml')) ? readDocuments(join(folder, 'info.yaml'))[0]?.value : undefined
-  const own = isJsonObject(info) ? info : {}
-  const given = section(own, 'given')
-  const template = section(given, 'template')
-  const chain = section(given, 'supplyChain')
-  const chains = readdirSync(folder).filter(
-    (file) => /^supply-chain.*\.ya?ml$/.test(file) && !file.includes('ytt-values'),
-  )
-  const named = (chain['paths'] as readonly string[] | undefined)?.map((file) => join(folder, file))
-  const compare = section(own, 'compareOptions')
-  return {
-    template: path(template['path']) ?? byDefault('template.yaml') ?? inherited.template,
-    isPreprocessed:
-      template['yttPath'] !== undefined ||
-      byDefault('template-ytt-values.yaml') !== undefined ||
-      inherited.isPreprocessed,
-    workload: path(given['workload']) ?? byDefault('workload.yaml') ?? inherited.workload,
-    expected: path(own['expected']) ?? byDefault('expected.yaml') ?? inherited.expected,
-    chains: named ?? (chains.length > 0 ? chains.map((file) => join(folder, file)) : inherited.chains),
-    mock: (given['mockSupplyChain'] as JsonObject | undefined) ?? inherited.mock,
-    target: (chain['targetResourceName'] as string | undefined) ?? inherited.target,
-    previousOutputs: (chain['previousOutputs'] as JsonObject | undefined) ?? inherited.previousOutputs,
-    compare: Object.keys(compare).length > 0 ? compare : inherited.compare,
-  }
-}
-
-async function runOne(name: string, settings: Settings, ytt: Ytt): Promise<TestOutcome> {
+async function runOne({ name, settings }: Cartotest, ytt: Ytt): Promise<TestOutcome> {
   try {
-    const [template] = settings.isPreprocessed === true ? [] : readObjects<Template>(settings.template!)
-    if (template === undefined || (template.spec.ytt !== undefined && ytt.program === undefined))
-      return { name, outcome: 'skipped', problem: 'the ytt program is missing (set YTT, or put it on the PATH)' }
+    const isSkipped = (needed: boolean): boolean => needed && ytt.program === undefined
+    const skipped: TestOutcome = {
+      name,
+      outcome: 'skipped',
+      problem: 'the ytt program is missing (set YTT, or put it on the PATH)',
+    }
+    const { templateValues, chainValues } = settings
+    if (isSkipped((templateValues ?? (settings.mock === undefined ? chainValues : undefined)) !== undefined))
+      return skipped
+    const [template] = await formatted<Template>(settings.template, templateValues, ytt)
+    if (template === undefined) throw new CommandError(`${settings.template}: there is no template`)
+    if (isSkipped(template.spec.ytt !== undefined)) return skipped
     const object = await stampFor(template, settings, ytt)
     const path = required(settings.expected, 'expected.yaml')
     const [first] = readObjects(path)
@@ -97,7 +53,7 @@ async function stampFor(template: Template, settings: Settings, ytt: Ytt): Promi
   const [owner] = readObjects<Owner>(required(settings.workload, 'workload.yaml'))
   if (owner === undefined) throw new CommandError(`${settings.workload}: there is no owner`)
   const ownerKind = owner.kind as OwnerKind
-  const chain = settings.mock === undefined ? chainFor(template, settings) : undefined
+  const chain = settings.mock === undefined ? await chainFor(template, settings, ytt) : undefined
   const labels =
     chain === undefined
       ? mockLabels(owner, ownerKind, template)
@@ -128,11 +84,13 @@ async function stampFor(template: Template, settings: Settings, ytt: Ytt): Promi
   return stamped(rendered, owner, labels)
 }
 
-function chainFor(
+async function chainFor(
   template: Template,
-  { chains, target }: Settings,
-): { blueprint: Blueprint; resource: BlueprintResource } | undefined {
-  const blueprints = chains.flatMap((file) => readObjects<Blueprint>(file))
+  { chains, chainValues, target }: Settings,
+  ytt: Ytt,
+): Promise<{ blueprint: Blueprint; resource: BlueprintResource } | undefined> {
+  const blueprints: Blueprint[] = []
+  for (const file of chains) blueprints.push(...(await formatted<Blueprint>(file, chainValues, ytt)))
   for (const blueprint of blueprints) {
     const resource = blueprint.spec.resources.find(({ name, templateRef }) => {
       const names = [templateRef.name, ...(templateRef.options ?? []).map((option) => option.name)]
@@ -150,7 +108,9 @@ function chainFor(
 function chainInputs(resource: BlueprintResource, previous: JsonObject): ResolvedInput[] {
   return inputsOf(resource).flatMap((input) => {
     const outputs = previous[input.resource]
-    return isJsonObject(outputs) ? [{ ...input, outputs }] : []
+    if (!isJsonObject(outputs)) return []
+    // Sources are nested, images and configs are not.
+    return [{ ...input, outputs: isJsonObject(outputs['source']) ? { ...outputs, ...outputs['source'] } : outputs }]
   })
 }
 
@@ -204,12 +164,18 @@ function differences(expected: JsonValue, actual: JsonValue | undefined, path: s
   ]
 }
 
-function readObjects<T extends KubeObject>(path: string): readonly T[] {
-  return manifestsOf(readDocuments(path)).map(({ object }) => object as T)
+/** Returns the objects of a file; with data values it is a ytt template. */
+async function formatted<T extends KubeObject>(
+  path: string,
+  values: string | undefined,
+  ytt: Ytt,
+): Promise<readonly T[]> {
+  if (values === undefined) return readObjects<T>(path)
+  return manifestsOf(parseDocuments(await ytt.format(path, values), path)).map(({ object }) => object as T)
 }
 
-function section(value: JsonObject, key: string): JsonObject {
-  return isJsonObject(value[key]) ? value[key] : {}
+function readObjects<T extends KubeObject>(path: string): readonly T[] {
+  return manifestsOf(readDocuments(path)).map(({ object }) => object as T)
 }
 
 function required(path: string | undefined, name: string): string {

@@ -54,6 +54,16 @@ export class Ytt {
     return rendering
   }
 
+  /**
+   * Renders a file that is a ytt template with a file of data values, for tests. Throws StampError with the program's
+   * error message.
+   */
+  format(path: string, values: string): Promise<string> {
+    const { program } = this
+    if (program === undefined) throw new StampError('the ytt program is not installed')
+    return runProgram(program, ['--ignore-unknown-comments', '-f', path, '-f', values], { input: '' })
+  }
+
   async #render(template: string, values: string): Promise<JsonValue> {
     const { program } = this
     if (program === undefined)
@@ -67,10 +77,11 @@ export class Ytt {
   /** Returns the output. Values may be larger than arguments and variables can be, and others can read those. */
   async #run(program: string, template: string, values: string): Promise<string> {
     try {
+      // Its error messages name the file, as for a template on standard input.
       const folder = await mkdtemp(join(tmpdir(), 'fairlead-ytt-'))
       try {
-        await writeFile(join(folder, 'template.yml'), template, { mode: 0o600 })
-        return await runProgram(program, ['-f', 'template.yml', '--data-values-file', '-'], { folder, input: values })
+        await writeFile(join(folder, 'stdin.yml'), template, { mode: 0o600 })
+        return await runProgram(program, ['-f', 'stdin.yml', '--data-values-file', '-'], { folder, input: values })
       } finally {
         await rm(folder, { recursive: true, force: true })
       }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Client } from '@fairlead/client'
 import type { CommandContext } from '@fairlead/controller'
-import { stringifyYamlDocuments } from '@fairlead/kube'
+import { parseYamlDocuments, stringifyYamlDocuments } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { CommandError } from '@fairlead/offline'
 import { supply } from '@fairlead/supply'
@@ -267,6 +267,38 @@ describe('fairlead supply rbac', () => {
     const file = write('bad.yaml', '- apiVersion: carto.run/v1alpha1\n')
     const { code, out, err } = await run('rbac', [], { filename: [file] })
     expect([code, out, err]).toEqual([1, '', `${file}:1: expected an object with apiVersion and kind, found a list`])
+  })
+
+  test('prints the role of the account that stamps, and the kinds that Runnables select', async () => {
+    const selecting = {
+      apiVersion: 'carto.run/v1alpha1',
+      kind: 'Runnable',
+      metadata: { name: 'r' },
+      spec: {
+        runTemplateRef: { name: 'r' },
+        selector: { resource: { apiVersion: 'v1', kind: 'Secret' }, matchingLabels: { a: 'b' } },
+      },
+    }
+    const { code, out } = await run('rbac', [], {
+      filename: [write('t.yaml', stringifyYamlDocuments([sourceTemplate, selecting]))],
+      name: 'stamped',
+      serviceAccount: 'team-a/builder',
+    })
+    const [watched, role, binding] = parseYamlDocuments(out) as unknown as {
+      rules: object
+      metadata: object
+      subjects: object
+    }[]
+    expect([code, watched?.rules, role?.rules, role?.metadata, binding?.subjects]).toEqual([
+      0,
+      [
+        { apiGroups: ['test.run'], resources: ['things'], verbs: ['get', 'list', 'watch'] },
+        { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'watch'] },
+      ],
+      [{ apiGroups: ['test.run'], resources: ['things'], verbs: ['get', 'list', 'create', 'patch', 'delete'] }],
+      { name: 'fairlead-supply-builder', namespace: 'team-a' },
+      [{ kind: 'ServiceAccount', name: 'builder', namespace: 'team-a' }],
+    ])
   })
 
   test('prints the kinds that the controller must watch', async () => {

@@ -102,6 +102,16 @@ describe('an immutable lifecycle', () => {
     expect(items).toHaveLength(1)
   })
 
+  test('creates nothing when the blueprint is renamed', async () => {
+    await stage.apply(
+      supplyChain('renamed', 'test', [{ name: 'test', templateRef: { kind: 'ClusterImageTemplate', name: 'test' } }]),
+    )
+    await stage.client.delete({ apiVersion: 'carto.run/v1alpha1', kind: 'ClusterSupplyChain' }, 'test')
+    await stage.owner('team-a/app', ({ status }) => status?.supplyChainRef?.name === 'renamed')
+    await stage.settle()
+    expect(await revisions()).toEqual(['1'])
+  })
+
   test('creates nothing after a restart, and a new object when an earlier spec returns', async () => {
     await stage.settle()
     await stage.stopControllers()
@@ -168,6 +178,21 @@ describe('a Runnable', () => {
       metadata: { name: 'run', namespace: 'team-a' },
       spec: { runTemplateRef: { name: 'run' }, serviceAccountName: 'builder', inputs: { revision } },
     }) as never
+
+  test('may leave out what its template refers to', async () => {
+    const { spec, ...template_ } = runTemplate({}) as KubeObject & { spec: { template: object } }
+    const unset = { account: '$(runnable.spec.serviceAccountName)$', inputs: '$(runnable.spec.inputs)$' }
+    await stage.apply(
+      { ...template_, spec: { ...spec, template: { ...spec.template, spec: unset } } } as never,
+      {
+        ...runnable,
+        metadata: { name: 'run', namespace: 'team-a' },
+        spec: { runTemplateRef: { name: 'run' }, serviceAccountName: 'builder' },
+      } as never,
+    )
+    await runAppears(1)
+    expect((await stage.things()).map((run) => run.spec)).toEqual([{ account: 'builder', inputs: null }])
+  })
 
   test('creates a run per change, and reports the outputs of the newest that succeeded', async () => {
     await stage.apply(withRevision('1'))

@@ -45,12 +45,19 @@ export const commands: readonly Command[] = [
   command({
     name: 'rbac',
     summary: 'Print the ClusterRole that lets the controller watch stamped objects',
-    examples: ['fairlead supply rbac -f templates.yaml | kubectl apply -f -'],
+    examples: [
+      'fairlead supply rbac -f templates.yaml | kubectl apply -f -',
+      'fairlead supply rbac -f templates.yaml --service-account team-a/builder',
+    ],
     options: {
       filename: {
         flags: '-f, --filename <file>',
         description: 'file or folder with templates; - is standard input',
         repeatable: true,
+      },
+      serviceAccount: {
+        flags: '--service-account <namespace/name>',
+        description: 'also print the Role with which this account writes stamped objects, and its RoleBinding',
       },
       name: { flags: '--name <name>', description: 'name of the ClusterRole', default: 'fairlead:supply:stamped' },
     },

@@ -14,8 +14,8 @@ export async function run({
   client,
 }: CommandContext<{ readonly namespace: string | undefined }, { readonly owner: string }>): Promise<number> {
   const [kind = '', name = ''] = reference.split('/')
-  const chain = [supplyChains, deliveries].find(({ owner }) =>
-    [owner.plural, owner.kind.toLowerCase()].includes(kind.toLowerCase()),
+  const chain = [supplyChains, deliveries].find(({ owner, shortName }) =>
+    [owner.plural, owner.kind.toLowerCase(), shortName].includes(kind.toLowerCase()),
   )
   if (chain === undefined || name === '')
     throw usageError(`${reference} is not an owner; write workload/NAME or deliverable/NAME`)

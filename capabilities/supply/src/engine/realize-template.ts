@@ -147,7 +147,11 @@ function readFrom(
 }
 
 function missingValue(path: string, healthy: Verdict, resource: string, { metadata }: KubeObject): Verdict {
-  const [name, where] = [`${resource}/${metadata.name}`, `in namespace [${metadata.namespace ?? ''}]`]
+  // Offline, objects with generateName have no name.
+  const [name, where] = [
+    `${resource}/${metadata.name ?? metadata.generateName}`,
+    `in namespace [${metadata.namespace ?? ''}]`,
+  ]
   const messages = {
     Unknown: `waiting to read value [${path}] from object [${name}] ${where}`,
     True: `cannot read value [${path}] from healthy object [${name}] ${where}, contact Platform Eng`,

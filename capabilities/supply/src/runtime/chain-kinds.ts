@@ -8,6 +8,8 @@ import { deliverableKind, deliveryKind, supplyChainKind, workloadKind } from './
 export interface ChainKinds {
   readonly ownerKind: OwnerKind
   readonly blueprintKind: BlueprintKind
+  /** Short name of the owner kind. */
+  readonly shortName: string
   readonly owner: Kind<Owner>
   readonly blueprint: Kind<Blueprint>
   /** The field of the owner's status that references its blueprint. */
@@ -18,6 +20,7 @@ export interface ChainKinds {
 export const supplyChains: ChainKinds = {
   ownerKind: 'Workload',
   blueprintKind: 'ClusterSupplyChain',
+  shortName: 'wld',
   owner: workloadKind,
   blueprint: supplyChainKind,
   reference: 'supplyChainRef',
@@ -27,6 +30,7 @@ export const supplyChains: ChainKinds = {
 export const deliveries: ChainKinds = {
   ownerKind: 'Deliverable',
   blueprintKind: 'ClusterDelivery',
+  shortName: 'dlv',
   owner: deliverableKind,
   blueprint: deliveryKind,
   reference: 'deliveryRef',

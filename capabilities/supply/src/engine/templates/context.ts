@@ -70,8 +70,15 @@ interface ZeroFields {
   readonly [field: string]: null | '' | { readonly within: ZeroFields; readonly unset?: JsonObject }
 }
 
+const zeroMetadata: ZeroFields[string] = { within: { labels: null, annotations: null, generateName: '' } }
+
+const zeroRunnable: ZeroFields = {
+  metadata: zeroMetadata,
+  spec: { within: { inputs: null, selector: null, serviceAccountName: '' } },
+}
+
 const zeroFields: ZeroFields = {
-  metadata: { within: { labels: null, annotations: null, generateName: '' } },
+  metadata: zeroMetadata,
   spec: {
     within: {
       params: null,
@@ -96,7 +103,8 @@ const zeroFields: ZeroFields = {
  * Returns the variables of owners with the values that fields have which are not set: in Cartographer an owner is a Go
  * struct, so its templates may refer to them (originals/cartographer.md §2.2).
  */
-export function unsetVariables({ workload }: JsonObject): JsonObject {
+export function unsetVariables({ workload, runnable }: JsonObject): JsonObject {
+  if (isJsonObject(runnable)) return { runnable: completed(runnable, zeroRunnable) }
   if (!isJsonObject(workload)) return {}
   const owner = completed(workload, zeroFields)
   return { workload: owner, deliverable: owner }

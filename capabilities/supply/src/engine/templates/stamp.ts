@@ -125,11 +125,18 @@ export function stampDigest(object: KubeObject): string {
     .slice(0, 40)
 }
 
-/** Returns the object with its own digest as a label. */
+/**
+ * Returns the object with its own digest as a label. The name of the blueprint does not count: a run is not repeated
+ * because its blueprint was renamed.
+ */
 export function withDigest(object: KubeObject): KubeObject {
-  const labels = { ...object.metadata.labels, [stampLabel.digest]: stampDigest(object) }
-  return { ...object, metadata: { ...object.metadata, labels } }
+  const { metadata } = object
+  const counted = Object.entries(metadata.labels ?? {}).filter(([key]) => !blueprintLabels.includes(key))
+  const digest = stampDigest({ ...object, metadata: { ...metadata, labels: Object.fromEntries(counted) } })
+  return { ...object, metadata: { ...metadata, labels: { ...metadata.labels, [stampLabel.digest]: digest } } }
 }
+
+const blueprintLabels: readonly string[] = ['carto.run/supply-chain-name', 'carto.run/delivery-name']
 
 const programs = new ProgramCache({ variables: Object.fromEntries(contextNames.map((name) => [name, types.dyn])) })
 

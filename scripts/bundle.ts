@@ -13,9 +13,6 @@ const workers: Readonly<Record<string, string>> = {
   'snippet-worker': join(root, 'capabilities/actions/src/sandbox/snippet-worker.ts'),
 }
 
-/** Modules that sources load with `require` when they first need them. */
-const required = ['yaml']
-
 /** Finds its WebAssembly beside its own files. */
 const external = ['quickjs-emscripten']
 
@@ -23,19 +20,17 @@ const external = ['quickjs-emscripten']
 export async function bundle(main: string, folder: string): Promise<void> {
   const packages = new Set<string>()
   const build = await rolldown({
-    input: { main, ...workers, ...Object.fromEntries(required.map((name) => [name, `${requiredPrefix}${name}`])) },
+    input: { main, ...workers },
     platform: 'node',
     external,
     resolve: { conditionNames: ['@fairlead/source', 'node', 'import', 'default'] },
     plugins: [
       {
         name: 'fairlead',
-        resolveId: (id) => (id.startsWith(requiredPrefix) ? id : null),
-        load: (id) => (id.startsWith(requiredPrefix) ? requiredModule(id.slice(requiredPrefix.length)) : null),
         transform(code, id) {
           const found = packageFolder(id)
           if (found !== undefined) packages.add(found)
-          return { code: required.reduce(requireOurs, postponed(code, id)) }
+          return { code: postponed(code, id) }
         },
       },
     ],
@@ -45,18 +40,6 @@ export async function bundle(main: string, folder: string): Promise<void> {
   await build.write({ dir: folder, format: 'esm', chunkFileNames: '[name]-[hash].js' })
   await build.close()
   writeFileSync(join(folder, 'LICENSES.txt'), [...packages].toSorted().map(licenseOf).join('\n'))
-}
-
-const requiredPrefix = '\0required:'
-
-/** A module whose `require` gives what that of the package gives. */
-function requiredModule(name: string): string {
-  return `import it from '${name}'\nexport { it as 'module.exports' }\n`
-}
-
-/** A package that is loaded with `require` is put beside the module that does so. */
-function requireOurs(code: string, name: string): string {
-  return code.replaceAll(`createRequire(import.meta.url)('${name}')`, `createRequire(import.meta.url)('./${name}.js')`)
 }
 
 /**

@@ -1,10 +1,7 @@
-// The `yaml` library, loaded on first use.
-import { createRequire } from 'node:module'
-import type * as Yaml from 'yaml'
+// The `yaml` library. Imported, not required on first use: a bundler puts it into the bundle of an operator.
+import * as yaml from 'yaml'
 
-let loaded: typeof Yaml | undefined
-
-/** Returns the library. Its 70 files take 20 ms to load, and most processes read only JSON. */
-export function yamlLibrary(): typeof Yaml {
-  return (loaded ??= createRequire(import.meta.url)('yaml') as typeof Yaml)
+/** Returns the library. */
+export function yamlLibrary(): typeof yaml {
+  return yaml
 }

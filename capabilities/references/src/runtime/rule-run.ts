@@ -10,7 +10,6 @@ import {
   isConflict,
   isForbidden,
   isInvalid,
-  isNotFound,
   isTerminating,
   keyOf,
   parseKey,
@@ -219,14 +218,13 @@ export class RuleRun implements AsyncDisposable {
     try {
       await client.apply(body as unknown as KubeObject, { force: false, signal })
     } catch (error) {
-      // Deleted meanwhile: its event has removed the target.
-      if (isNotFound(error)) return undefined
       if (isForbidden(error)) {
         await requeueOnGrant(namespace, namespace, read)
         this.#report(key, failureOf(error))
         return after(refusedRetry)
       }
-      // A conflict over the field, or a schema that refuses the value: only a change of the target can end it.
+      // A conflict over the field, or a schema that refuses the value: only a change of the target can end it. A 404 is
+      // retried: it may be the kind that is missing for a while; a deleted target is forgotten by its event.
       if (!isConflict(error) && !isInvalid(error)) throw error
       return this.#report(key, failureOf(error))
     }

@@ -38,11 +38,12 @@ const rules = [
     say: 'string',
   },
   { pattern: /\btexts\b/, say: 'strings', where: 'comment' },
-  // structured-merge-diff's own word for the paths in a field set, TypeScript's for the declarations in a class.
+  // structured-merge-diff's own word for the paths in a field set, TypeScript's for the declarations in a class, Smithy's
+  // for the fields of a shape.
   {
     pattern: /\bmembers\b/,
     say: 'fields, entries, replicas',
-    notUnder: /^foundation\/kube\/src\/merge\/|^scripts\/reference\//,
+    notUnder: /^foundation\/kube\/src\/merge\/|^scripts\/reference\/|\/smithy-model\.ts$/,
   },
   {
     pattern: /\bmember\b/,

@@ -68,6 +68,13 @@ export const capabilities: readonly CapabilityEntry[] = [
     summary: 'references: a field takes its value from another object, and follows it',
     load: async () => (await import('@fairlead/references')).references,
     commands: async () => (await import('@fairlead/references/commands')).commands,
+    groups: [
+      {
+        name: 'generate',
+        summary: 'generate kinds with references from the API model of an AWS service',
+        commands: async () => (await import('@fairlead/references/commands')).generatorCommands,
+      },
+    ],
   },
 ]
 

@@ -16,6 +16,7 @@ export interface Suite {
 }
 
 const suites: Readonly<Record<string, () => Promise<{ readonly suite: Suite }>>> = {
+  'ack.json': () => import('./ack/suite.ts'),
   'cartographer.json': () => import('./cartographer/suite.ts'),
   'kappnav.json': () => import('./kappnav/suite.ts'),
   'mapcontroller.json': () => import('./mapcontroller/suite.ts'),

@@ -2,6 +2,8 @@
 import { command } from '@fairlead/controller/command'
 import type { Command } from '@fairlead/controller/command'
 
+export { generatorCommands } from './generate.ts'
+
 const filename = {
   flags: '-f, --filename <file>',
   description: 'file or folder with ReferenceRules, targets, sources and ReferenceGrants; - is standard input',

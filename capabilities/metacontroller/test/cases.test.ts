@@ -28,7 +28,7 @@ async function disagreementsOf(
 
 describe('cases of map controllers', () => {
   test.each(file.cases.map(({ id, title }) => [id, title ?? '']))('%s: %s', async (id) => {
-    const results = await runFile(path, id)
+    const results = await runFile(path, { id })
     const { disagreements } = results.find((result) => result.name === `mapcontroller.json:${id}`)!
     expect(disagreements).toEqual([])
   })

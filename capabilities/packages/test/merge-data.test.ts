@@ -142,7 +142,7 @@ describeData(
   { minimum: 80, read: () => (readDataJson('cases', 'porch.json') as unknown as { cases: unknown[] }).cases },
   () => {
     test.each(['merge-', 'kf-', 'life-'])('every case %s* agrees', async (ids) => {
-      const results = await runFile(dataPath('cases', 'porch.json'), ids)
+      const results = await runFile(dataPath('cases', 'porch.json'), { id: ids })
       expect(results.filter(({ outcome }) => outcome === 'failed')).toEqual([])
       expect(results.length).toBeGreaterThanOrEqual(4)
     })

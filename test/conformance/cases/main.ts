@@ -1,5 +1,5 @@
-// `npm run cases -- <file or folder> [--id text] [--quiet]`: plays engine cases (shared/cases/README.md) and ends with
-// `N passed, N failed`.
+// `npm run cases -- <file or folder> [--id text] [--area name]... [--quiet]`: plays engine cases (shared/cases/README.md)
+// and ends with `N passed, N failed`.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -12,7 +12,11 @@ import { suiteFor } from './suite.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { id: { type: 'string', default: '' }, quiet: { type: 'boolean', default: false } },
+  options: {
+    id: { type: 'string', default: '' },
+    area: { type: 'string', multiple: true, default: [] },
+    quiet: { type: 'boolean', default: false },
+  },
 })
 const path = positionals[0] ?? join(process.env['FAIRLEAD_SHARED'] ?? '../shared', 'cases')
 if (!existsSync(path)) {
@@ -22,7 +26,7 @@ if (!existsSync(path)) {
 
 const results: Result[] = []
 for (const file of caseFiles(path)) {
-  const ofFile = await runFile(file, values.id)
+  const ofFile = await runFile(file, { id: values.id, areas: values.area })
   results.push(...ofFile)
   const name = ofFile[0]?.name.split(':')[0]
   if (name !== undefined && (await suiteFor(name)) === undefined) {

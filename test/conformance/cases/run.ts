@@ -14,13 +14,19 @@ export interface Result {
   readonly disagreements: readonly Disagreement[]
 }
 
-/** Runs every case of a file, or those whose id contains `only`. */
-export async function runFile(path: string, only = ''): Promise<Result[]> {
+/** Cases to run: those whose id contains `id`, of the areas that are named; all when left out. */
+export interface CaseFilter {
+  readonly id?: string
+  readonly areas?: readonly string[]
+}
+
+/** Runs every case of a file, or those that a filter matches. */
+export async function runFile(path: string, { id = '', areas = [] }: CaseFilter = {}): Promise<Result[]> {
   const file = readCaseFile(path)
   const suite = await suiteFor(file.name)
   const results: Result[] = []
   for (const entry of file.cases) {
-    if (!String(entry.id).includes(only)) continue
+    if (!String(entry.id).includes(id) || (areas.length > 0 && !areas.includes(entry.area))) continue
     results.push(await runCase(entry, file, suite))
   }
   return results

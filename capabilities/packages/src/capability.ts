@@ -9,6 +9,7 @@ import { configGroup, RepositoryKind } from './api.ts'
 import { startRepositoryController } from './controllers/repository-controller.ts'
 import { crds } from './generated/crds.ts'
 import { webhookRoute } from './routes/webhook-route.ts'
+import { PackageRenderer } from './runtime/functions/package-renderer.ts'
 import { makeEngine } from './runtime/make-engine.ts'
 import { PackageService } from './runtime/package-service.ts'
 import { Repositories } from './runtime/repositories.ts'
@@ -63,7 +64,7 @@ export const packages: Capability = {
     const objects = resources.use(manager.use(RepositoryKind))
     const repositories = resources.use(new Repositories(manager, folder, objects))
     const states = await RevisionStates.load(manager.client)
-    const engine = makeEngine()
+    const engine = makeEngine(resources.use(new PackageRenderer()))
     const { client, access } = manager
     const service = resources.use(new PackageService({ repositories, states, engine, client, access }))
     const packageStorage = new PackageStorage(repositories)

@@ -1,6 +1,7 @@
 // `fairlead pkg …`: packages in folders of this machine. Each command loads its implementation when it runs.
 import { command } from '@fairlead/controller/command'
 import type { Command } from '@fairlead/controller/command'
+import { functionCommands } from './function-commands.ts'
 
 const folder = { description: 'folder of the package; the current one when left out', optional: true } as const
 const dryRun = { flags: '--dry-run', description: 'print the changes as a patch and write nothing' } as const
@@ -119,4 +120,5 @@ export const pkgCommands: readonly Command[] = [
     arguments: { folder },
     run: async (context) => (await import('./pkg-tree.ts')).run(context),
   }),
+  ...functionCommands,
 ]

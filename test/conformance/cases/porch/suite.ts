@@ -1,4 +1,4 @@
-// porch.json: merges, lifecycle and names on the engine of @fairlead/packages. Areas of variants are not built yet: their
+// porch.json: merges, renders, lifecycle and names on the engine of @fairlead/packages. Areas of variants are not built yet: their
 // cases count as failed.
 import type { Lifecycle, LifecycleVerb } from '@fairlead/packages'
 import {
@@ -18,6 +18,7 @@ import type { Disagreement } from '../comparison.ts'
 import { sameValue } from '../comparison.ts'
 import type { Area, Suite } from '../suite.ts'
 import { playKptfileMerge, playMerge } from './merge.ts'
+import { playRender } from './render.ts'
 
 interface Player extends Area {
   play(input: Case['input'], want: Case['want']): readonly Disagreement[] | Promise<readonly Disagreement[]>
@@ -30,6 +31,7 @@ const players: Readonly<Record<string, Player>> = {
     play: playMerge,
   },
   'kptfile-merge': { input: ['base', 'upstream', 'local'], want: ['kptfile'], play: playKptfileMerge },
+  render: { input: ['files', 'functions'], want: ['calls', 'paths', 'files'], play: playRender },
   lifecycle: {
     input: ['from', 'to', 'via', 'deployment', 'readinessGates', 'conditions', 'resourceVersion'],
     want: ['allowed', 'httpStatus'],

@@ -69,7 +69,7 @@ export async function runPipeline(
     if (!(error instanceof StepError)) throw error
     return {
       resources: pipeline.resources,
-      error: new RenderError('pipeline.run', packagePath, new Error(error.message)),
+      error: new RenderError('pipeline.run', packagePath, error.cause ?? new Error(error.message)),
     }
   }
 }
@@ -77,6 +77,12 @@ export async function runPipeline(
 /** A step that failed; ends the pipeline. */
 class StepError extends Error {
   override readonly name = 'StepError'
+  override readonly cause: PackageError | undefined
+
+  constructor(message: string, cause?: PackageError) {
+    super(message)
+    this.cause = cause
+  }
 }
 
 class Pipeline {
@@ -143,11 +149,11 @@ class Pipeline {
       path: this.#path,
       ...(isSelection && { resources: input.length }),
     })
-    const refuse = (message: string, reported = message): never => {
+    const refuse = (message: string, cause?: PackageError): never => {
       const failed = { ...identity, executionError: message, exitCode: 1 }
       steps.push(failed)
       this.#context.onEvent({ type: 'failed', step: failed, path: this.#path })
-      throw new StepError(reported)
+      throw new StepError(message, cause)
     }
     const problem = krmProblemOf(input)
     if (problem !== undefined) return refuse(`input ${problem}`)
@@ -156,7 +162,7 @@ class Pipeline {
     try {
       outcome = await runFunction({ ...referenceOf(step), ...identity }, input, config, this.#path, this.#context)
     } catch (error) {
-      if (error instanceof PackageError) return refuse(error.message)
+      if (error instanceof PackageError) return refuse(error.message, error)
       throw error
     }
     const { items, results, stderr, exitCode } = outcome

@@ -9,7 +9,7 @@ import { joinPath, packageTree } from './package-tree.ts'
 import type { PipelineSteps, RenderContext, RenderEvent } from './pipeline.ts'
 import { runPipeline } from './pipeline.ts'
 import { configPathProblem, pipelineProblem } from './pipeline-check.ts'
-import { RenderError, alreadyHandled } from './render-error.ts'
+import { RenderError } from './render-error.ts'
 import { renderStatusOf } from './render-status.ts'
 import type { Resource } from './resource.ts'
 import type { CommentDocument } from './resource-file.ts'
@@ -229,11 +229,6 @@ function errorOf(failure: Error): PackageError {
   const cause = failure instanceof RenderError ? failure.root : failure
   if (cause instanceof PackageError) return cause
   return new PackageError('FunctionFailed', cause.message, {}, { cause: failure })
-}
-
-/** Reports whether a failure's messages were reported with its step. */
-export function isAlreadyHandled(error: Error): boolean {
-  return error.message === alreadyHandled
 }
 
 function asError(error: unknown): Error {

@@ -46,6 +46,9 @@ const settings: readonly string[] = [
   'init.defaultBranch=main',
 ]
 
+/** SSH without the configuration, keys and agents of the account that the server runs as. */
+export const ssh = 'ssh -F /dev/null -oBatchMode=yes -oConnectTimeout=20 -oIdentitiesOnly=yes -oIdentityAgent=none'
+
 const newline = Buffer.from('\n')
 
 const environment: Readonly<Record<string, string>> = {
@@ -56,7 +59,7 @@ const environment: Readonly<Record<string, string>> = {
   GIT_TERMINAL_PROMPT: '0',
   GIT_ASKPASS: '/bin/false',
   SSH_ASKPASS: '/bin/false',
-  GIT_SSH_COMMAND: 'ssh -oBatchMode=yes -oConnectTimeout=20',
+  GIT_SSH_COMMAND: `${ssh} -oIdentityFile=/dev/null -oUserKnownHostsFile=/dev/null -oStrictHostKeyChecking=accept-new`,
   GIT_NO_REPLACE_OBJECTS: '1',
   GIT_PROTOCOL_FROM_USER: '0',
 }

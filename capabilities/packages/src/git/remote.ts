@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { AsyncDisposableStack } from '@fairlead/kube'
 import { GitError } from './git-error.ts'
+import { ssh } from './git-process.ts'
 
 /** Credentials for a remote. */
 export type GitCredentials =
@@ -73,11 +74,11 @@ export async function remoteEnvironment({ url, credentials, caBundle }: GitRemot
   if (transport === 'ssh' && credentials?.type === 'ssh') {
     const key = await file(credentials.privateKey)
     const hosts = credentials.knownHosts === undefined ? undefined : await file(credentials.knownHosts)
-    variables['GIT_SSH_COMMAND'] = [
-      'ssh -oBatchMode=yes -oConnectTimeout=20 -oIdentitiesOnly=yes',
-      `-i '${key}'`,
-      hosts === undefined ? '-oStrictHostKeyChecking=accept-new' : `-oUserKnownHostsFile='${hosts}'`,
-    ].join(' ')
+    const known =
+      hosts === undefined
+        ? '-oUserKnownHostsFile=/dev/null -oStrictHostKeyChecking=accept-new'
+        : `-oUserKnownHostsFile='${hosts}' -oStrictHostKeyChecking=yes`
+    variables['GIT_SSH_COMMAND'] = `${ssh} -i '${key}' ${known}`
   }
   variables['GIT_CONFIG_COUNT'] = String(settings.length)
   for (const [index, [key, value]] of settings.entries()) {

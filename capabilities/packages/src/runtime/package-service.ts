@@ -1,10 +1,10 @@
 // Package revisions as objects: what the storages of the API share. It makes revisions by their tasks, keeps what git
 // does not hold, and notifies of changed objects.
-import type { AccessReviews, StorageChange, StorageWrite } from '@fairlead/controller'
+import type { AccessReviews, ResourceAccess, StorageChange, StorageWrite } from '@fairlead/controller'
 import type { Client } from '@fairlead/client'
 import { badRequest, failure, forbidden, jsonEqual, notFound } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
-import { configGroup } from '../api.ts'
+import { configGroup, porchGroup } from '../api.ts'
 import type { GitPackage, Lock, PackageRevision, RenderReport, RevisionReference, Task } from '../api.ts'
 import type { PackageFiles } from '../engine/package-files.ts'
 import { fetchPackage } from '../git/repository.ts'
@@ -200,47 +200,57 @@ export class PackageService implements Disposable {
       repository,
       packageName,
       engine: this.#engine,
-      revision: (reference, field) => this.#reference(namespace, reference, field),
+      revision: (reference, field) => this.#reference(namespace, reference, field, write),
       fetch: (source) => this.#fetch(namespace, source, write),
       filesAt: (lock) => this.#filesAt(namespace, lock),
     }
   }
 
-  #reference(namespace: string, reference: RevisionReference | undefined, field: string): Located {
+  async #reference(
+    namespace: string,
+    reference: RevisionReference | undefined,
+    field: string,
+    write: StorageWrite,
+  ): Promise<Located> {
     const name = reference?.name ?? ''
     if (name === '') throw badRequest(`spec.tasks[0].${field} names no package revision`)
+    const resource = 'packagerevisionresources'
+    await this.#require({ verb: 'get', group: porchGroup, resource, namespace, name }, write, `spec.tasks[0].${field}`)
     const located = this.repositories.revision({ namespace, name })
     if (located === undefined) throw notFound(revisionsResource, name)
     return located
+  }
+
+  /** Requires a right of the caller: a task reads on behalf of its writer. @throws StatusError 403 */
+  async #require(access: ResourceAccess, { user }: StorageWrite, reason: string): Promise<void> {
+    const { allowed } = await this.#access.check({ user: user.name, groups: user.groups }, access)
+    if (allowed) return
+    const { verb, group, resource, namespace, name = '' } = access
+    const scope = namespace === undefined ? 'at the cluster scope' : `in the namespace "${namespace}"`
+    throw forbidden(
+      { group, plural: resource },
+      name,
+      `User ${JSON.stringify(user.name)} cannot ${verb} resource "${resource}" in API group "${group}" ${scope}: ${reason}`,
+    )
   }
 
   /** Fetches a package that is not registered. The caller needs the right to read the Secret, or files of the server. */
   async #fetch(
     namespace: string,
     { repo, ref, directory, secretRef }: GitPackage,
-    { user, signal }: StorageWrite,
+    write: StorageWrite,
   ): Promise<FetchedPackage> {
-    const subject = { user: user.name, groups: user.groups }
+    const { signal } = write
     const secret = secretRef?.name ?? ''
-    if (transportOf(repo) === 'local') {
-      const access = { verb: 'use', group: configGroup, resource: 'localrepositories' }
-      const { allowed } = await this.#access.check(subject, access)
-      if (!allowed)
-        throw forbidden(
-          { group: configGroup, plural: 'localrepositories' },
-          '',
-          `User ${JSON.stringify(user.name)} cannot use resource "localrepositories" in API group "${configGroup}" at the cluster scope: ${repo} is a path on the server`,
-        )
-    }
+    if (transportOf(repo) === 'local')
+      await this.#require(
+        { verb: 'use', group: configGroup, resource: 'localrepositories' },
+        write,
+        `${repo} is a path on the server`,
+      )
     if (secret === '') return fetchPackage({ url: repo }, { ref, directory }, signal)
     const access = { verb: 'get', group: '', resource: 'secrets', namespace, name: secret }
-    const { allowed } = await this.#access.check(subject, access)
-    if (!allowed)
-      throw forbidden(
-        { group: '', plural: 'secrets' },
-        secret,
-        `User ${JSON.stringify(user.name)} cannot get resource "secrets" in API group "" in the namespace "${namespace}": the task names it in secretRef`,
-      )
+    await this.#require(access, write, 'the task names it in secretRef')
     const credentials = await readCredentials(this.#client, { namespace, name: secret }, signal)
     return fetchPackage({ url: repo, ...credentials }, { ref, directory }, signal)
   }

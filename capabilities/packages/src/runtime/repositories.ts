@@ -98,15 +98,26 @@ export class Repositories implements AsyncDisposable {
     return repository === undefined || revision === undefined ? undefined : { repository, revision }
   }
 
-  /** Resolves when every Repository that exists now was opened or has failed to open. @throws StatusError 503 */
+  /**
+   * Resolves when the revisions of every Repository are known that was read before, in this process or an earlier one: a
+   * list without them would say that they are deleted. @throws StatusError 503 while one cannot be read
+   */
   async ready(namespace: string | undefined, signal: AbortSignal): Promise<void> {
     await this.#objects.informer.waitForState(signal)
     const known = this.#objects.informer.read()
     if (!known.known) throw serviceUnavailable(`the Repositories are not known: ${known.reason.message}`)
-    const waiting = known.objects
+    const readBefore = known.objects
       .list(namespace === undefined ? {} : { namespace })
-      .map(({ metadata }) => this.#attempt({ namespace: metadata.namespace!, name: metadata.name! }).promise)
-    await abortable(Promise.all(waiting), signal)
+      .filter(({ status }) => status?.lastFullSyncTime !== undefined)
+      .map(({ metadata }) => ({ namespace: metadata.namespace!, name: metadata.name! }))
+    await abortable(Promise.all(readBefore.map((key) => this.#attempt(key).promise)), signal)
+    for (const key of readBefore) {
+      // A Repository that was deleted meanwhile has no revisions.
+      if (this.object(key) !== undefined && this.get(key)?.isSynced !== true)
+        throw serviceUnavailable(
+          `the repository ${formatKey(key)} cannot be read, so that its package revisions are not known; its condition Ready says why`,
+        )
+    }
   }
 
   /** Notifies of changes of revisions in all repositories. */

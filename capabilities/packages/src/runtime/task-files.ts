@@ -21,8 +21,8 @@ export interface TaskContext {
   readonly repository: PackageRepository
   readonly packageName: string
   readonly engine: PackageEngine
-  /** Returns a revision of the same namespace. @throws StatusError 404 */
-  revision(reference: RevisionReference | undefined, field: string): Located
+  /** Returns a revision of the same namespace whose files the caller may read. @throws StatusError 403, 404 */
+  revision(reference: RevisionReference | undefined, field: string): Promise<Located>
   /** Fetches a package that is not registered, with the rights of the caller. */
   fetch(source: GitPackage): Promise<FetchedPackage>
   /** Returns the files at a lock of an upstream; undefined where it is in no repository of the namespace. */
@@ -53,7 +53,7 @@ export async function taskFiles(task: Task, context: TaskContext): Promise<Packa
 async function cloneSource(task: Task, context: TaskContext): Promise<Upstream> {
   const source = task.clone?.upstreamRef
   if (source?.upstreamRef?.name !== undefined && source.upstreamRef.name !== '')
-    return upstreamOf(context.revision(source.upstreamRef, 'clone.upstreamRef.upstreamRef'))
+    return upstreamOf(await context.revision(source.upstreamRef, 'clone.upstreamRef.upstreamRef'))
   const git = source?.git
   if (git === undefined) throw badRequest('spec.tasks[0].clone.upstreamRef names neither a revision nor a git package')
   const { commit, files } = await context.fetch(git)
@@ -75,7 +75,7 @@ function cloned({ files, lock }: Upstream, { repository, packageName }: TaskCont
 }
 
 async function copied(task: Task, context: TaskContext): Promise<PackageFiles> {
-  const { repository, revision } = context.revision(task.edit?.sourceRef, 'edit.sourceRef')
+  const { repository, revision } = await context.revision(task.edit?.sourceRef, 'edit.sourceRef')
   if (!isPublished(revision.lifecycle)) throw badRequest(`source revision must be published`)
   if (revision.packageName !== context.packageName || repository !== context.repository)
     throw badRequest(
@@ -86,14 +86,14 @@ async function copied(task: Task, context: TaskContext): Promise<PackageFiles> {
 
 async function upgraded(task: Task, context: TaskContext): Promise<PackageFiles> {
   const { oldUpstreamRef, newUpstreamRef, localPackageRevisionRef, strategy = 'resource-merge' } = task.upgrade ?? {}
-  const upstream = await upstreamOf(context.revision(newUpstreamRef, 'upgrade.newUpstreamRef'))
-  const source = context.revision(localPackageRevisionRef, 'upgrade.localPackageRevisionRef')
+  const upstream = await upstreamOf(await context.revision(newUpstreamRef, 'upgrade.newUpstreamRef'))
+  const source = await context.revision(localPackageRevisionRef, 'upgrade.localPackageRevisionRef')
   const local = await source.repository.files(source.revision)
   // The base is what was cloned, wherever the tag of the old revision points now.
   const lock = parseKptfile(kptfileIn(local, source.revision.name)).upstreamLock
   const base =
     (lock === undefined ? undefined : await context.filesAt(lock)) ??
-    (await upstreamOf(context.revision(oldUpstreamRef, 'upgrade.oldUpstreamRef'))).files
+    (await upstreamOf(await context.revision(oldUpstreamRef, 'upgrade.oldUpstreamRef'))).files
   const { files } = context.engine.update({
     base,
     upstream: upstream.files,

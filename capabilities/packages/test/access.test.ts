@@ -1,0 +1,157 @@
+// Two users, each with rights on one namespace: no path by which one reads, writes or approves what is the other's, and
+// no right of the server that a writer borrows.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Client } from '@fairlead/client'
+import type { KubeObject } from '@fairlead/kube'
+import { PackageRevisionKind, PackageRevisionResourcesKind, RepositoryKind } from '@fairlead/packages'
+import { eventually } from '../../../test/support/until.ts'
+import { Stage } from './stage.ts'
+
+let stage: Stage
+let ann: Client
+let bob: Client
+beforeEach(async () => {
+  stage = await Stage.start(['team-a', 'team-b'])
+  const rules = [
+    { apiGroups: ['porch.kpt.dev'], resources: ['*'], verbs: ['*'] },
+    { apiGroups: ['config.porch.kpt.dev'], resources: ['repositories'], verbs: ['*'] },
+  ]
+  await stage.grant('ann', rules, 'ann', 'team-a')
+  await stage.grant('bob', rules, 'bob', 'team-b')
+  ann = stage.server.client({ as: { name: 'ann', groups: ['system:authenticated'] } })
+  bob = stage.server.client({ as: { name: 'bob', groups: ['system:authenticated'] } })
+})
+afterEach(() => stage[Symbol.asyncDispose]())
+
+const code = (expected: number): object => ({ status: { code: expected } })
+
+function repository(name: string, namespace: string, git: object): KubeObject {
+  return {
+    apiVersion: 'config.porch.kpt.dev/v1alpha1',
+    kind: 'Repository',
+    metadata: { name, namespace },
+    spec: { type: 'git', git },
+  } as KubeObject
+}
+
+test('keeps repositories of one name apart, and each user in their namespace', async () => {
+  await stage.register('shared', {}, { namespace: 'team-a' })
+  await stage.register('shared', {}, { namespace: 'team-b' })
+  await stage.create('shared', 'web', 'one', undefined, { client: ann, namespace: 'team-a' })
+  expect((await bob.list(PackageRevisionKind, { namespace: 'team-b' })).items).toEqual([])
+  const key = { namespace: 'team-a', name: 'shared.web.one' }
+  await expect(bob.get(PackageRevisionKind, key)).rejects.toMatchObject(code(403))
+  await expect(bob.get(PackageRevisionResourcesKind, key)).rejects.toMatchObject(code(403))
+  await expect(bob.list(PackageRevisionKind)).rejects.toMatchObject(code(403))
+  await expect(bob.delete(PackageRevisionKind, key)).rejects.toMatchObject(code(403))
+  await stage.setLifecycle('shared.web.one', 'Proposed')
+  await expect(
+    stage.setLifecycle('shared.web.one', 'Published', { approval: true, client: bob }),
+  ).rejects.toMatchObject(code(403))
+})
+
+test('takes no upstream from another namespace', async () => {
+  await stage.register('blueprints', {}, { namespace: 'team-a' })
+  await stage.register('edge', {}, { namespace: 'team-b' })
+  await stage.publish('blueprints', 'web', 'one')
+  const clone = { type: 'clone', clone: { upstreamRef: { upstreamRef: { name: 'blueprints.web.one' } } } }
+  await expect(stage.create('edge', 'shop', 'one', clone, { client: bob, namespace: 'team-b' })).rejects.toMatchObject(
+    code(404),
+  )
+  await expect(
+    stage.create('blueprints', 'shop', 'one', undefined, { client: bob, namespace: 'team-b' }),
+  ).rejects.toMatchObject(code(404))
+})
+
+test('copies no revision for a user who may not read its files', async () => {
+  await stage.register('blueprints')
+  await stage.publish('blueprints', 'web', 'one')
+  await stage.grant(
+    'creator',
+    [{ apiGroups: ['porch.kpt.dev'], resources: ['packagerevisions'], verbs: ['create', 'get'] }],
+    'eve',
+    'team-a',
+  )
+  const eve = stage.server.client({ as: { name: 'eve', groups: ['system:authenticated'] } })
+  const clone = { type: 'clone', clone: { upstreamRef: { upstreamRef: { name: 'blueprints.web.one' } } } }
+  await expect(stage.create('blueprints', 'shop', 'one', clone, { client: eve })).rejects.toMatchObject({
+    status: { code: 403, message: expect.stringContaining('cannot get resource "packagerevisionresources"') as string },
+  })
+})
+
+test('approves with the right on the approval subresource only', async () => {
+  await stage.register('blueprints')
+  await stage.create('blueprints', 'web', 'one')
+  await stage.setLifecycle('blueprints.web.one', 'Proposed')
+  await stage.grant(
+    'editor',
+    [{ apiGroups: ['porch.kpt.dev'], resources: ['packagerevisions'], verbs: ['get', 'update'] }],
+    'eve',
+    'team-a',
+  )
+  const eve = stage.server.client({ as: { name: 'eve', groups: ['system:authenticated'] } })
+  await expect(
+    stage.setLifecycle('blueprints.web.one', 'Published', { approval: true, client: eve }),
+  ).rejects.toMatchObject(code(403))
+  await expect(stage.setLifecycle('blueprints.web.one', 'Published', { client: eve })).rejects.toMatchObject(code(422))
+})
+
+test('reads no files of the server for users without the right to use local repositories', async () => {
+  const local = stage.bareRepository('private')
+  await expect(ann.create(repository('local', 'team-a', { repo: local }))).rejects.toMatchObject({
+    status: { code: 403, message: expect.stringContaining('spec.git.repo is a path on the server') as string },
+  })
+  await expect(ann.create(repository('local', 'team-a', { repo: `file://${local}` }))).rejects.toMatchObject(code(403))
+  await stage.register('blueprints')
+  const git = { repo: local, ref: 'main', directory: '/' }
+  const clone = { type: 'clone', clone: { upstreamRef: { type: 'git', git } } }
+  await expect(stage.create('blueprints', 'web', 'one', clone, { client: ann })).rejects.toMatchObject({
+    status: { code: 403, message: expect.stringContaining('is a path on the server') as string },
+  })
+  await stage.grant(
+    'local',
+    [{ apiGroups: ['config.porch.kpt.dev'], resources: ['localrepositories'], verbs: ['use'] }],
+    'ann',
+  )
+  await ann.create(repository('local', 'team-a', { repo: local }))
+})
+
+test('sends no Secret that the writer may not read', async () => {
+  await stage.client.create({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'robot', namespace: 'team-a' },
+    data: { username: 'YQ==', password: 'Yg==' },
+  } as KubeObject)
+  const git = { repo: 'https://attacker.example/x.git', secretRef: { name: 'robot' } }
+  await expect(ann.create(repository('thief', 'team-a', git))).rejects.toMatchObject({
+    status: { code: 403, message: expect.stringContaining('spec.git.secretRef names the Secret') as string },
+  })
+  await stage.register('blueprints')
+  const source = { repo: git.repo, ref: 'main', directory: '/', secretRef: { name: 'robot' } }
+  const clone = { type: 'clone', clone: { upstreamRef: { type: 'git', git: source } } }
+  await expect(stage.create('blueprints', 'web', 'one', clone, { client: ann })).rejects.toMatchObject(code(403))
+})
+
+test('gives a Repository of a former name none of the content of the deleted one', async () => {
+  await stage.register('blueprints')
+  await stage.publish('blueprints', 'web', 'one')
+  const { uid, resourceVersion } = (await stage.client.get(RepositoryKind, 'team-a/blueprints')).metadata
+  await stage.client.delete(RepositoryKind, 'team-a/blueprints', { preconditions: { uid, resourceVersion } })
+  await eventually(async () => expect(await stage.client.find(RepositoryKind, 'team-a/blueprints')).toBeUndefined())
+  await stage.register('blueprints')
+  expect((await stage.client.list(PackageRevisionKind, { namespace: 'team-a' })).items).toEqual([])
+})
+
+test.each([
+  [{ repo: 'ext::sh -c id' }, 'spec.git.repo'],
+  [{ repo: 'https://user:secret@example.test/x.git' }, 'spec.git.repo'],
+  [{ branch: 'drafts/web' }, 'spec.git.branch'],
+  [{ branch: '--upload-pack=x' }, 'spec.git.branch'],
+  [{ branch: 'a..b' }, 'spec.git.branch'],
+  [{ directory: '../other' }, 'spec.git.directory'],
+])('refuses the Repository %j', async (git, field) => {
+  await expect(stage.client.create(repository('bad', 'team-a', git))).rejects.toMatchObject({
+    status: { code: 422, message: expect.stringContaining(field) as string },
+  })
+})

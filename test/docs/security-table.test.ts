@@ -28,11 +28,12 @@ function rowsOf(markdown: string): readonly Row[] {
 
 const rows = rowsOf(readFileSync(join(root, page), 'utf8'))
 
-test('lists inputs of map controllers, supply chains and actions', () => {
+test('lists inputs of map controllers, supply chains, actions and references', () => {
   expect([...new Set(rows.map(({ capability }) => capability))]).toEqual([
     'Map controllers',
     'Supply chains',
     'Actions',
+    'References',
   ])
   for (const { cells } of rows) expect(cells.filter((cell) => cell.trim() !== '')).toHaveLength(4)
 })

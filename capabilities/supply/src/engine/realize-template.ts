@@ -85,7 +85,7 @@ async function realizeMutable(step: TemplateStep, desired: KubeObject): Promise<
   return { ...base, submitted: missingValue(path, health.healthy, objectResource, object) }
 }
 
-/** Throws StampError when another resource of the blueprint stamped the object in this pass: their values would flip. */
+/** Throws StampError when another resource stamped the object in this pass: their values would flip. */
 function claim({ resource, stampedBy }: TemplateStep, { apiVersion, kind, metadata }: KubeObject): void {
   if (!metadata.name) return
   const id = `${parseApiVersion(apiVersion).group}/${kind}/${metadata.name}`

@@ -1,4 +1,4 @@
-// What a decision pass is about: an owner with its blueprint, and one resource of it.
+// The subjects of a decision pass: an owner with its blueprint, and one resource of it.
 import type { Blueprint, BlueprintResource, Owner, OwnerKind, Template } from '../api.ts'
 import type { Cluster } from './cluster.ts'
 import type { ResolvedInput } from './templates/context.ts'

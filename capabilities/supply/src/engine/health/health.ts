@@ -176,7 +176,7 @@ function shortPath(path: string): string {
   return bare.replace(/^\./, '').replaceAll(/\[\?\(\s*@\.type\s*==\s*(["'])(.*?)\1\s*\)\]/g, "['$2']")
 }
 
-/** Returns the rule that applies to an object: for `auto` that of the ClusterHealthRule, undefined for a built-in one. */
+/** Returns the rule for an object: for `auto` that of the ClusterHealthRule, undefined for a built-in one. */
 export function ruleFor(
   rule: HealthRule | undefined,
   object: KubeObject,

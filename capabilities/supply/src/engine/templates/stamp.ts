@@ -71,7 +71,7 @@ export function renderTemplate(spec: Pick<TemplateSpec, 'template' | 'expression
   throw new StampError('the template is empty: set one of template, ytt, expression')
 }
 
-/** Returns the error message of a template expression that does not compile or yields no object, undefined otherwise. */
+/** Returns the error message of an expression that does not compile or yields no object, undefined otherwise. */
 export function templateExpressionProblem(expression: string): string | undefined {
   const program = programs.get(expression)
   if (program instanceof CelCompileError) return program.message

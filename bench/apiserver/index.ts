@@ -9,6 +9,7 @@ import { Connection } from './connection.ts'
 import { peerBinaries, startPeer } from './peer.ts'
 import { configMap, configMaps, definitions, thing, thingDefinition, things } from './objects.ts'
 import { ServerProcess } from './server-process.ts'
+import { opening } from './opening.ts'
 import { stalls } from './stalls.ts'
 import type { Figure } from '../figure.ts'
 import type { Form } from './program.ts'
@@ -391,6 +392,7 @@ export async function run(only: readonly string[] = []): Promise<readonly Figure
     const other = peer === undefined || name === 'watch' ? [] : await measure(() => startPeer(peer))
     figures.push(...beside(own, other))
   }
+  if (wanted('opening')) figures.push(...(await opening()))
   if (wanted('stalls')) figures.push(...(await stalls()))
   if (wanted('growth')) figures.push(...(await growth((options) => ServerProcess.start('built', options))))
   // Only ours can be given a slow disk.

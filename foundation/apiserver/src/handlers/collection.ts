@@ -57,11 +57,11 @@ export async function handleDeleteCollection(server: ServerDependencies, scope: 
 /** Returns a list in the form of the client. */
 async function respond(
   { clock }: ServerDependencies,
-  { resource, query, output }: RequestScope,
+  { resource, query, output, signal }: RequestScope,
   { form, negotiated }: ObjectOutput,
   { views, metadata }: ObjectList,
 ): Promise<ServerResponse> {
-  const listForm = { ...form, takesValue: output.takesValue }
+  const listForm = { ...form, takesValue: output.takesValue, signal }
   const transformed = transformList(metadata, negotiated.transform, resource, query, clock.now())
   if (transformed !== undefined) return transformedListResponse(transformed, views, listForm)
   const { definition, apiVersion } = resource

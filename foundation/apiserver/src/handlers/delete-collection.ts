@@ -26,6 +26,7 @@ export async function deleteCollection(
 ): Promise<ObjectList> {
   const list = await listObjects(server, scope, options, selection)
   for (let start = 0; start < list.views.length; start += batchSize) {
+    scope.signal.throwIfAborted()
     const batch = list.views.slice(start, start + batchSize)
     await Promise.all(
       batch.map(async ({ object: { metadata } }) => {

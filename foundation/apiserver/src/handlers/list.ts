@@ -1,5 +1,6 @@
 // GET of a collection: its revision, selectors and pages. The error messages are copies of the real server's
 // (recordings, area list).
+import { yieldIfLong } from '@fairlead/client'
 import { badRequest, failure, resourceVersionTooLarge } from '@fairlead/kube'
 import type { JsonObject, MutableJsonObject } from '@fairlead/kube'
 import type { ListOptions } from '../request/list-options.ts'
@@ -32,9 +33,10 @@ const futureWaitMs = 3000
 export async function listObjects(
   server: ServerDependencies,
   scope: RequestScope,
-  options: ListOptions,
+  given: ListOptions,
   selection: Selection,
 ): Promise<ObjectList> {
+  const options = readsWatchCache(given) ? { ...given, limit: 0, continueToken: '' } : given
   const token = options.continueToken === '' ? undefined : readToken(options)
   const revision =
     token === undefined ? await revisionOf(server, scope, options) : token.revision < 0 ? undefined : token.revision
@@ -46,6 +48,11 @@ export async function listObjects(
   else if (originRules(scope.resource.definition).hasEmptyContinue) metadata['continue'] = ''
   if (selection.isEverything && page.remaining > 0) metadata['remainingItemCount'] = page.remaining
   return { views: page.views, metadata }
+}
+
+/** Returns true for a list that the real server answers from its watch cache: whole, whatever its limit. */
+function readsWatchCache({ resourceVersion, resourceVersionMatch }: ListOptions): boolean {
+  return resourceVersion === '0' && resourceVersionMatch !== 'Exact'
 }
 
 interface Start {
@@ -131,6 +138,10 @@ async function selectFrom(
 ): Promise<Selected> {
   const selected: View[] = []
   for (const [index, view] of (await server.views.all(page.entries, scope.resource)).entries()) {
+    if (index % 256 === 255) {
+      await yieldIfLong()
+      scope.signal.throwIfAborted()
+    }
     if (!selection.matches(view.object)) continue
     selected.push(view)
     const { key } = page.entries[index]!

@@ -1,8 +1,8 @@
 // The feed of a watch: a bounded queue of changes between the store and one client, with the timers of bookmarks and of
 // the end.
 import { resourceName } from '@fairlead/builtin-kinds'
-import { DisposableStack, failure } from '@fairlead/kube'
-import type { Status } from '@fairlead/kube'
+import { DisposableStack, failure, jsonEqual } from '@fairlead/kube'
+import type { KubeObject, Status } from '@fairlead/kube'
 import type { ListOptions } from '../request/list-options.ts'
 import { StoreError } from '../storage/store.ts'
 import type { Change } from '../storage/store.ts'
@@ -93,7 +93,10 @@ export class WatchFeed {
     }
   }
 
-  /** Ends some time after the version of a custom resource is not served any more, after all changes until then. */
+  /**
+   * Ends some time after the definition of a custom resource is deleted or its spec changes, after all changes until
+   * then: the real server tears its storage down.
+   */
   #endWithDefinition(): void {
     const { definition, version } = this.scope.resource
     if (definition.origin !== 'custom') return
@@ -101,7 +104,7 @@ export class WatchFeed {
     let isEnding = false
     const check = (): void => {
       const served = registry.find(definition.group, version.name, definition.plural)
-      if (isEnding || served?.definition.crd?.metadata.uid === definition.crd?.metadata.uid) return
+      if (isEnding || isSameDefinition(served?.definition.crd, definition.crd)) return
       isEnding = true
       this.#resources.use(clock.timer(teardownDelay, () => this.end()))
     }
@@ -142,4 +145,18 @@ function firstBookmarkMs(timeout: number): number {
 
 function expiredStatus(message: string): Status {
   return failure(410, 'Expired', message).status
+}
+
+/** Compares what the real server builds the storage of a custom resource from. */
+function isSameDefinition(served: KubeObject | undefined, known: KubeObject | undefined): boolean {
+  if (served === known) return true
+  return (
+    served?.metadata.uid === known?.metadata.uid &&
+    jsonEqual(served?.['spec'], known?.['spec']) &&
+    jsonEqual(acceptedNames(served), acceptedNames(known))
+  )
+}
+
+function acceptedNames(crd: KubeObject | undefined): unknown {
+  return (crd?.['status'] as { readonly acceptedNames?: unknown } | undefined)?.acceptedNames
 }

@@ -2,6 +2,7 @@
 import { createServer } from 'node:https'
 import type { Server } from 'node:https'
 import type { IncomingMessage, ServerResponse as HttpResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { SecureContextOptions } from 'node:tls'
 import { failure, internalError, methodNotAllowed, StatusError } from '@fairlead/kube'
@@ -37,6 +38,8 @@ export interface ListenOptions {
   readonly resolve?: (method: string, path: string, query: URLSearchParams) => RequestTarget
   /** Connections beyond these are closed at once. Default 10,000. */
   readonly maxConnections?: number
+  /** Connections from one address; more are closed at once. 2,000 by default. */
+  readonly maxConnectionsPerAddress?: number
   /** Takes over connections that upgrade to another protocol; without it upgrades are ignored. */
   readonly upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
   /** Decides whether `upgrade` is called for a request; without it, for every upgrade request. */
@@ -60,6 +63,8 @@ export class ListenError extends Error {
 
 /** Far more than clients of one machine open; each costs tens of kilobytes. */
 const maxConnections = 10_000
+/** One address cannot take the connections of all others. */
+const maxConnectionsPerAddress = 2_000
 
 /** The time that running requests have to finish after the listener was closed. Milliseconds. */
 const closingTimeout = 5_000
@@ -77,6 +82,8 @@ class HttpsListener implements Listener {
   readonly #server: Server
   /** Watches and other responses without an end of their own. */
   readonly #streams = new Set<AbortController>()
+  /** Connections by the address of their client. */
+  readonly #addresses = new Map<string, number>()
   readonly #sockets = new Set<Duplex>()
   readonly #orders = new WeakMap<Duplex, RequestOrder>()
   #closing: Promise<void> | undefined
@@ -108,9 +115,18 @@ class HttpsListener implements Listener {
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
       respondToParserError(error, socket, options.clock),
     )
-    this.#server.on('connection', (socket) => {
+    this.#server.on('connection', (socket: Socket) => {
+      const address = socket.remoteAddress ?? ''
+      const count = (this.#addresses.get(address) ?? 0) + 1
+      if (count > (options.maxConnectionsPerAddress ?? maxConnectionsPerAddress)) return void socket.destroy()
+      this.#addresses.set(address, count)
       this.#sockets.add(socket)
-      socket.on('close', () => this.#sockets.delete(socket))
+      socket.on('close', () => {
+        this.#sockets.delete(socket)
+        const left = this.#addresses.get(address)! - 1
+        if (left > 0) this.#addresses.set(address, left)
+        else this.#addresses.delete(address)
+      })
     })
     if (options.upgrade !== undefined) this.#server.on('upgrade', options.upgrade)
   }

@@ -13,6 +13,8 @@ import type { ResponseForm } from './response.ts'
 export interface ListForm extends ResponseForm {
   /** The client takes the value without its bytes. */
   readonly takesValue: boolean
+  /** Aborts when the client has left; nothing more is encoded then. */
+  readonly signal: AbortSignal
 }
 
 const encoder = new TextEncoder()
@@ -40,7 +42,7 @@ export async function listResponse(
 ): Promise<ServerResponse> {
   const head = { ...listType, metadata }
   if (form.takesValue) return valueResponse(200, { ...head, items: views.map(({ object }) => asJson(object)) }, form)
-  if (form.encoding === 'json' && !form.pretty) return chunkResponse(form, await sharedChunks(head, views))
+  if (form.encoding === 'json' && !form.pretty) return chunkResponse(form, await sharedChunks(head, views, form.signal))
   return itemListResponse({ head, field: 'items', views, itemOf: servedItem }, form)
 }
 
@@ -52,7 +54,7 @@ export async function transformedListResponse(
 ): Promise<ServerResponse> {
   const list = { head, field, views, itemOf: (view: View) => itemOf(view.object) }
   if (views.length === 0) return valueResponse(200, { ...head, [field]: whenEmpty }, form)
-  if (form.takesValue) return valueResponse(200, await valueOf(list), form)
+  if (form.takesValue) return valueResponse(200, await valueOf(list, form.signal), form)
   return itemListResponse(list, form)
 }
 
@@ -62,7 +64,7 @@ async function itemListResponse(list: ItemList, form: ListForm): Promise<ServerR
     // Kinds without a protobuf form are sent as JSON; clients read the content type.
     return chunks === undefined ? itemListResponse(list, { ...form, encoding: 'json' }) : chunkResponse(form, chunks)
   }
-  return chunkResponse(form, await (form.encoding === 'yaml' ? yamlChunks(list) : jsonChunks(list, form.pretty)))
+  return chunkResponse(form, await (form.encoding === 'yaml' ? yamlChunks(list, form.signal) : jsonChunks(list, form)))
 }
 
 function chunkResponse({ encoding }: ListForm, chunks: readonly Uint8Array[]): ServerResponse {
@@ -79,27 +81,39 @@ function chunkResponse({ encoding }: ListForm, chunks: readonly Uint8Array[]): S
   }
 }
 
-async function valueOf({ head, field, views, itemOf }: ItemList): Promise<JsonObject> {
-  return { ...head, [field]: await eachItem(views, itemOf) }
+async function valueOf({ head, field, views, itemOf }: ItemList, signal: AbortSignal): Promise<JsonObject> {
+  return { ...head, [field]: await eachItem(views, signal, itemOf) }
 }
 
 /** Returns what `encode` makes of each view, and yields to the event loop on the way. */
-async function eachItem<T>(views: readonly View[], encode: (view: View, index: number) => T): Promise<T[]> {
+async function eachItem<T>(
+  views: readonly View[],
+  signal: AbortSignal,
+  encode: (view: View, index: number) => T,
+): Promise<T[]> {
   const out: T[] = []
   for (const [index, view] of views.entries()) {
     await yieldIfLong()
+    signal.throwIfAborted()
     out.push(encode(view, index))
   }
   return out
 }
 
 /** Compact JSON, of the bytes that the views share. */
-async function sharedChunks(head: JsonObject, views: readonly View[]): Promise<readonly Uint8Array[]> {
+async function sharedChunks(
+  head: JsonObject,
+  views: readonly View[],
+  signal: AbortSignal,
+): Promise<readonly Uint8Array[]> {
   const parts: Uint8Array[] = [encoder.encode(`${stringifyJson(head).slice(0, -1)},"items":[`)]
   const prefix = views.length === 0 ? undefined : typePrefix(views[0]!)
   for (const [index, view] of views.entries()) {
     // Bytes that are known already cost next to nothing.
-    if (index % 64 === 63 || view.knownBytes === undefined) await yieldIfLong()
+    if (index % 64 === 63 || view.knownBytes === undefined) {
+      await yieldIfLong()
+      signal.throwIfAborted()
+    }
     // Free-form objects may have numbers for names; those come before the type.
     const { bytes } = view
     const isCut = prefix !== undefined && startsWith(bytes, prefix)
@@ -138,11 +152,14 @@ function servedItem(view: View): JsonObject {
 }
 
 /** JSON, compact or with two spaces of indentation. */
-async function jsonChunks({ head, field, views, itemOf }: ItemList, pretty: boolean): Promise<readonly Uint8Array[]> {
+async function jsonChunks(
+  { head, field, views, itemOf }: ItemList,
+  { pretty, signal }: ListForm,
+): Promise<readonly Uint8Array[]> {
   const start = pretty ? prettyJson(head).slice(0, -2) : stringifyJson(head).slice(0, -1)
   if (views.length === 0)
     return [encoder.encode(pretty ? `${start},\n  "${field}": []\n}\n` : `${start},"${field}":[]}\n`)]
-  const items = await eachItem(views, (view, index) => {
+  const items = await eachItem(views, signal, (view, index) => {
     const item = itemOf(view)
     // Strings have no line ends in JSON, so that every one is of the indentation.
     if (pretty) return encoder.encode(`${index === 0 ? '' : ','}\n    ${prettyJson(item).replaceAll('\n', '\n    ')}`)
@@ -153,7 +170,10 @@ async function jsonChunks({ head, field, views, itemOf }: ItemList, pretty: bool
 }
 
 /** YAML with sorted keys, as of the whole value. */
-async function yamlChunks({ head, field, views, itemOf }: ItemList): Promise<readonly Uint8Array[]> {
+async function yamlChunks(
+  { head, field, views, itemOf }: ItemList,
+  signal: AbortSignal,
+): Promise<readonly Uint8Array[]> {
   const part = (names: readonly string[]): string =>
     names.length === 0
       ? ''
@@ -163,14 +183,14 @@ async function yamlChunks({ head, field, views, itemOf }: ItemList): Promise<rea
   const after = part(names.filter((name) => name > field))
   if (views.length === 0) return [encoder.encode(`${before}${field}: []\n${after}`)]
   // Lists are not indented, so that an item reads the same alone and below its field.
-  const items = await eachItem(views, (view) => encoder.encode(stringifyYaml([itemOf(view)])))
+  const items = await eachItem(views, signal, (view) => encoder.encode(stringifyYaml([itemOf(view)])))
   return [encoder.encode(`${before}${field}:\n`), ...items, encoder.encode(after)]
 }
 
 async function protobufChunks(
   { head, views, itemOf }: ItemList,
-  { encodeProtobuf }: ListForm,
+  { encodeProtobuf, signal }: ListForm,
 ): Promise<readonly Uint8Array[] | undefined> {
   const list = encodeProtobuf?.list?.(head)
-  return list?.whole(await eachItem(views, (view) => list.item(itemOf(view))))
+  return list?.whole(await eachItem(views, signal, (view) => list.item(itemOf(view))))
 }

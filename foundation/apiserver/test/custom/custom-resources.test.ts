@@ -175,6 +175,28 @@ describe('a definition', () => {
     expect((await send('GET', widgetsPath)).status).toBe(404)
   })
 
+  test('ends the watches of its objects a second after its spec has changed, and not for other changes', async () => {
+    await send('POST', definitionsPath, definition())
+    await settle()
+    const opened = await server.transport().watch({ method: 'GET', path: widgetsPath, query: { watch: true } })
+    if ('refused' in opened) throw new Error('The watch was refused')
+    let isOver = false
+    void (async () => {
+      for await (const _event of opened.events) continue
+      isOver = true
+    })()
+    const change = async (patch: object): Promise<void> => {
+      await send('PATCH', `${definitionsPath}/widgets.example.com`, patch, 'application/merge-patch+json')
+      await settle()
+      await clock.advance(1000)
+      await settle()
+    }
+    await change({ metadata: { labels: { a: 'b' } } })
+    expect(isOver).toBe(false)
+    await change({ spec: { names: { categories: ['all'] } } })
+    expect(isOver).toBe(true)
+  })
+
   test('ends the watches of its objects a second after their deletion, and only those', async () => {
     await send('POST', definitionsPath, definition())
     await settle()

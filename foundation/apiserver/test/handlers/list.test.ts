@@ -40,6 +40,23 @@ test('in process the items of a list are the shared objects themselves', async (
   expect((body as { items: unknown[] }).items[0]).toBe(one.body)
 })
 
+test('a list at resourceVersion 0 is whole, whatever its limit and continue token', async () => {
+  const first = await api.get(`${maps}?limit=1`)
+  for (const query of ['limit=1', `limit=1&continue=${continueOf(first)}`]) {
+    const list = await api.get(`${maps}?resourceVersion=0&${query}`)
+    expect([names(list), list.body.metadata['continue']]).toEqual([['a', 'b', 'c', 'd'], undefined])
+  }
+})
+
+test('a list is given up when its client leaves', async () => {
+  const stop = new AbortController()
+  const user = { name: 'admin', groups: ['system:masters'] }
+  const headers = { accept: 'application/yaml' }
+  const list = api.server.inject({ method: 'GET', path: maps, user, headers, signal: stop.signal })
+  stop.abort(new Error('the client has left'))
+  expect((await list).status).toBe(500)
+})
+
 test('a continue token of more than five minutes ago gets 410 on a server without writes', async () => {
   const clock = new FakeClock()
   await using idle = await ApiServer.start({ clock, controllers: false })

@@ -379,6 +379,14 @@ test('closes connections beyond its limit', async () => {
   await eventually(async () => expect((await ask(listener)).status).toBe(200))
 })
 
+test('closes connections of one address beyond its share', async () => {
+  await using listener = await open(async () => json({}), { maxConnectionsPerAddress: 1 })
+  const first = await raw(listener)
+  await expect(raw(listener)).rejects.toThrow()
+  first.destroy()
+  await eventually(async () => expect((await ask(listener)).status).toBe(200))
+})
+
 test.each([
   ['an unknown method', 'FOO /api HTTP/1.1\r\nHost: x\r\n\r\n', 405, 'MethodNotAllowed'],
   ['what is no HTTP', 'GET / SMTP/1.1\r\n\r\n', 400, 'BadRequest'],

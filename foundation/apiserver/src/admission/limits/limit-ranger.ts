@@ -117,7 +117,9 @@ function claimErrors(claim: KubeObject, item: LimitRangeItem): readonly string[]
   if (item.type !== 'PersistentVolumeClaim') return []
   const requests = resourceList(specOf(claim).resources?.requests)
   return [
-    ...eachBound(item.min, (name, bound) => minError(item.type, name, bound, requests.get(name), undefined)),
+    ...eachBound(item.min, (name, bound) =>
+      usageError('minimum', item.type, name, bound, requests.get(name), undefined),
+    ),
     ...eachBound(item.max, (name, bound) => {
       const request = requests.get(name)
       const usage = `maximum ${name} usage per ${item.type} is ${formatQuantity(bound)}`
@@ -130,8 +132,12 @@ function claimErrors(claim: KubeObject, item: LimitRangeItem): readonly string[]
 function boundErrors(item: LimitRangeItem, requests: ResourceList, limits: ResourceList): readonly string[] {
   const { type } = item
   return [
-    ...eachBound(item.min, (name, bound) => minError(type, name, bound, requests.get(name), limits.get(name))),
-    ...eachBound(item.max, (name, bound) => maxError(type, name, bound, requests.get(name), limits.get(name))),
+    ...eachBound(item.min, (name, bound) =>
+      usageError('minimum', type, name, bound, requests.get(name), limits.get(name)),
+    ),
+    ...eachBound(item.max, (name, bound) =>
+      usageError('maximum', type, name, bound, requests.get(name), limits.get(name)),
+    ),
     ...eachBound(item.maxLimitRequestRatio, (name, bound) =>
       ratioError(type, name, bound, requests.get(name), limits.get(name)),
     ),
@@ -146,31 +152,29 @@ function eachBound(
   return [...resourceList(bounds)].flatMap(([name, bound]) => errorOf(name, bound) ?? [])
 }
 
-function minError(
+/**
+ * Returns the error of a minimum or a maximum. A minimum is for the request, which must be there, and for a limit; a
+ * maximum is for the limit, and for a request.
+ */
+function usageError(
+  bounds: 'minimum' | 'maximum',
   type: string,
   name: string,
   bound: Quantity,
   request: Quantity | undefined,
   limit: Quantity | undefined,
 ): string | undefined {
-  const usage = `minimum ${name} usage per ${type} is ${formatQuantity(bound)}`
-  if (request === undefined) return `${usage}.  No request is specified`
-  if (isAbove(bound, request)) return `${usage}, but request is ${formatQuantity(request)}`
-  if (limit !== undefined && isAbove(bound, limit)) return `${usage}, but limit is ${formatQuantity(limit)}`
-  return undefined
-}
-
-function maxError(
-  type: string,
-  name: string,
-  bound: Quantity,
-  request: Quantity | undefined,
-  limit: Quantity | undefined,
-): string | undefined {
-  const usage = `maximum ${name} usage per ${type} is ${formatQuantity(bound)}`
-  if (limit === undefined) return `${usage}.  No limit is specified`
-  if (isAbove(limit, bound)) return `${usage}, but limit is ${formatQuantity(limit)}`
-  if (request !== undefined && isAbove(request, bound)) return `${usage}, but request is ${formatQuantity(request)}`
+  const isMinimum = bounds === 'minimum'
+  const checked = [
+    ['request', request],
+    ['limit', limit],
+  ] as const
+  const usage = `${bounds} ${name} usage per ${type} is ${formatQuantity(bound)}`
+  for (const [index, [what, quantity]] of (isMinimum ? checked : checked.toReversed()).entries()) {
+    if (quantity === undefined && index === 0) return `${usage}.  No ${what} is specified`
+    if (quantity !== undefined && (isMinimum ? isAbove(bound, quantity) : isAbove(quantity, bound)))
+      return `${usage}, but ${what} is ${formatQuantity(quantity)}`
+  }
   return undefined
 }
 

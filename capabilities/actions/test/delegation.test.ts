@@ -99,7 +99,9 @@ beforeAll(async () => {
   await grant('job-maker', 'kappnav', [makingJobs])
   const labels = { app: 'web' }
   await admin.create({
-    ...{ apiVersion: web.apiVersion, kind: web.kind, metadata: { name: 'web', namespace: 'a' } },
+    apiVersion: web.apiVersion,
+    kind: web.kind,
+    metadata: { name: 'web', namespace: 'a' },
     spec: {
       replicas: 2,
       selector: { matchLabels: labels },

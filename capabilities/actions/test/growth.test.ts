@@ -1,6 +1,5 @@
 // Hostile specs: doubling the size of any list, map or string of a mapping or a map never more than doubles the work
-// (n log n). Work is counted, not timed: the blocks of the sources of actions that run, as V8 counts them for coverage.
-import { Session } from 'node:inspector'
+// (n log n), counted in steps.
 import {
   Catalog,
   LenientJsonError,
@@ -23,52 +22,14 @@ import {
 import type { Resolution } from '@fairlead/actions'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { StepCounter } from '../../../test/growth/step-counter.ts'
 import { kam, map, trader } from './objects.ts'
 
-const session = new Session()
+let counter: StepCounter
+beforeAll(async () => void (counter = await StepCounter.start()))
+afterAll(() => counter[Symbol.asyncDispose]())
 
-function post<T>(method: string, parameters: object = {}): T {
-  let result: T | undefined
-  // An in-process session responds before `post` returns.
-  session.post(method, parameters, (error, answer) => {
-    if (error !== null) throw error
-    result = answer as T
-  })
-  return result!
-}
-
-beforeAll(() => {
-  session.connect()
-  post('Profiler.enable')
-  post('Profiler.startPreciseCoverage', { callCount: true, detailed: true })
-})
-afterAll(() => {
-  post('Profiler.stopPreciseCoverage')
-  session.disconnect()
-})
-
-interface Coverage {
-  readonly result: readonly {
-    readonly url: string
-    readonly functions: readonly { readonly ranges: readonly { readonly count: number }[] }[]
-  }[]
-}
-
-/** Returns the number of blocks of the sources of actions that ran since the last call. */
-function blocksRun(): number {
-  const { result } = post<Coverage>('Profiler.takePreciseCoverage')
-  let sum = 0
-  for (const { url, functions } of result)
-    if (/\/capabilities\/actions\/src\//.test(url))
-      for (const { ranges } of functions) for (const { count } of ranges) sum += count
-  return sum
-}
-
-async function workOf(run: () => unknown): Promise<number> {
-  blocksRun()
-  await run()
-  return blocksRun()
-}
+const workOf = (run: () => unknown): Promise<number> => counter.count(async () => run())
 
 const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_v, i) => make(i))
 const named = <T>(count: number, make: (index: number) => T): Record<string, T> =>

@@ -94,3 +94,23 @@ export async function commandsOf(
       (spec as { template: { spec: { containers: { command: string[] }[] } } }).template.spec.containers[0]!.command,
   )
 }
+
+/** The definition of Applications, without a schema. */
+export const applicationDefinition: KubeObject = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'applications.app.k8s.io', annotations: { 'api-approved.kubernetes.io': 'unapproved' } },
+  spec: {
+    group: 'app.k8s.io',
+    scope: 'Namespaced',
+    names: { kind: 'Application', plural: 'applications' },
+    versions: [
+      {
+        name: 'v1beta1',
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+}

@@ -9,7 +9,7 @@ import { isConditionTrue, parseJson } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../../../test/support/until.ts'
-import { kam, map } from './objects.ts'
+import { applicationDefinition, kam, map } from './objects.ts'
 
 const rbac = 'rbac.authorization.k8s.io'
 const web = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'a', name: 'web' }
@@ -396,22 +396,3 @@ describe('the events of mappings and maps', () => {
     for (const name of ['many', 'many-rules']) expect(await eventsOf(name)).toBeLessThanOrEqual(20)
   })
 })
-
-const applicationDefinition: KubeObject = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: 'applications.app.k8s.io', annotations: { 'api-approved.kubernetes.io': 'unapproved' } },
-  spec: {
-    group: 'app.k8s.io',
-    scope: 'Namespaced',
-    names: { kind: 'Application', plural: 'applications' },
-    versions: [
-      {
-        name: 'v1beta1',
-        served: true,
-        storage: true,
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-      },
-    ],
-  },
-}

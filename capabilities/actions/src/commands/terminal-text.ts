@@ -11,4 +11,4 @@ export function terminalText(text: string, isMultiline = false): string {
   )
 }
 
-const unsafe = /[\u0000-\u0008\u000A-\u001F\u007F-\u009F\u200E\u200F\u202A-\u202E\u2066-\u2069]/g
+const unsafe = /(?!\t)[\p{Cc}\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu

@@ -1,4 +1,4 @@
-// Default action maps of well-known kinds: views of the API server as url actions, restart and scale as command actions.
+// Default action maps of well-known kinds: paths of the API server as url actions, restart and scale as commands.
 import type { JsonObject } from '@fairlead/kube'
 import { commandAccount } from './command-identity.ts'
 

@@ -8,7 +8,7 @@ import type { ActionMap, PartType } from './maps/action-map.ts'
 import { PatternError } from './patterns/pattern.ts'
 import type { Pattern, PatternPart } from './patterns/pattern.ts'
 
-/** Where a pattern stands. */
+/** The place of a pattern in a map. */
 export interface PatternPlace {
   readonly field: string
   readonly map: ActionMap

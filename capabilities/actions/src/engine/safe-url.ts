@@ -5,7 +5,7 @@ import type { PatternPart } from './patterns/pattern.ts'
 /** Returns an address that is safe to open: a path of this server, http or https. Throws PatternError for any other. */
 export function safeUrl(url: string): string {
   // Browsers ignore control characters: "/<tab>/host" is another host to them.
-  const text = url.trim().replaceAll(/[\u0000-\u0020\u007F]/g, encodeURIComponent)
+  const text = url.trim().replaceAll(/[ \p{Cc}]/gu, encodeURIComponent)
   if (/^(?:https?:\/\/[^/?#\\]|\/(?![/\\])|[?#])/i.test(text)) return text
   throw new PatternError(
     'InvalidPattern',
@@ -14,7 +14,7 @@ export function safeUrl(url: string): string {
 }
 
 /**
- * Returns the value of a part of a url-pattern as it may stand behind `before`. Values of resources and inputs are
+ * Returns the value of a part of a url-pattern as it is substituted after `before`. Values of resources and inputs are
  * data: in the query and the fragment they are encoded, in the path they add no query, and in the host they are part of
  * a host name. A value that is the beginning of the address stays as it is.
  * Throws PatternError.

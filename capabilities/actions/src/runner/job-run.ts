@@ -17,7 +17,7 @@ export interface JobRunnerOptions {
    * Returns a kubeconfig with the rights of a service account; rejects when there is none. Pods get none when left out.
    */
   readonly kubeconfigFor?: (namespace: string, serviceAccount: string) => Promise<string>
-  /** Folder for the logs of ended pods; kept in memory, as long as there is room, when left out. */
+  /** Folder for the logs of ended pods; kept in memory, up to a limit, when left out. */
   readonly logFolder?: string
   /** Maximum number of pods that run at once; 16 when left out. */
   readonly maxRunning?: number

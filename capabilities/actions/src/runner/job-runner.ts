@@ -33,7 +33,7 @@ export class JobRunner implements AsyncDisposable {
   /** Aborts the command of a running pod, by the uid of the pod. */
   readonly #commands = new Map<string, AbortController>()
 
-  /** What follows the pods of the server. */
+  /** Subscriptions to the pods of the server. */
   readonly #pods = new DisposableStack()
 
   /** Creates a runner; it runs nothing before `setUp`. */

@@ -1,4 +1,4 @@
-// What is known about the sources of snippets: recent results, and sources that take too long.
+// The recent past of the sources of snippets: results, and sources that take too long.
 import type { Clock } from '@fairlead/kube'
 
 /** Milliseconds that a result may be returned again, where the caller accepts that. */

@@ -102,7 +102,7 @@ export async function checkInputs(
     if (value !== undefined) values[field.name] = value
     else if (!field.isOptional) throw new InputError('validation-error', `"${field.name}" is required`, field.name)
   }
-  // The default of an optional field need not be a choice: "none", say. That of a required one stands for a value.
+  // The default of an optional field need not be a choice: "none", say. That of a required one is a value.
   const checked = (field: InputField): string | undefined =>
     given.get(field.name) ?? (field.isOptional ? undefined : values[field.name])
   for (const field of form.fields) checkValue(field, checked(field))

@@ -1,4 +1,4 @@
-// The record of a delegated run: annotations that the server writes on its Job, and that nobody else may write.
+// The record of a delegated run: annotations that the server writes on its Job, and that no user may write.
 import { stringifyJson } from '@fairlead/kube'
 import type { JsonValue, KubeObject } from '@fairlead/kube'
 
@@ -35,7 +35,7 @@ export function withRecord(job: KubeObject, { requestedBy, map, inputs }: RunRec
   return { ...job, metadata: { ...job.metadata, annotations } }
 }
 
-/** Returns the user for whom the server created a Job; undefined for a Job that someone created with their own rights. */
+/** Returns the user on whose behalf the server created a Job; undefined for a Job that a user created. */
 export function recordedUser({ metadata }: Pick<KubeObject, 'metadata'>): string | undefined {
   return metadata.annotations?.[recordKeys.requestedBy]
 }

@@ -17,6 +17,8 @@ export { CrdSchemas, validManifests } from './crd-schemas.ts'
 
 // flags and results of commands
 export { hostAddresses } from './host-address.ts'
+export { formatStructured } from './structured-output.ts'
+export type { StructuredFormat } from './structured-output.ts'
 export { testSummary } from './test-summary.ts'
 export type { TestCounts } from './test-summary.ts'
 

@@ -1,7 +1,8 @@
 // Prints plans: the actions that a command would carry out, each with its object and reason. Start with formatPlan.
-import { asJson, stringifyJson, stringifyYamlDocuments } from '@fairlead/kube'
+import { asJson, stringifyYamlDocuments } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { usageError } from './command-error.ts'
+import { formatStructured } from './structured-output.ts'
 
 /** Reference to the object of an action. */
 export interface PlanReference {
@@ -52,7 +53,7 @@ export function formatPlan(plans: readonly Plan[], format: string = 'text'): str
     case 'yaml':
       return stringifyYamlDocuments(plans.flatMap(configurationsOf))
     case 'json':
-      return stringifyJson({ plans: plans.map(jsonOf) })
+      return formatStructured({ plans: plans.map(jsonOf) }, 'json')
     default:
       throw usageError(`There is no output format ${format}; there are text, yaml and json`)
   }

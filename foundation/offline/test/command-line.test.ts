@@ -1,4 +1,4 @@
-import { hostAddresses, testSummary } from '@fairlead/offline'
+import { formatStructured, hostAddresses, testSummary } from '@fairlead/offline'
 import { expect, test } from 'vitest'
 
 test('a test run ends with its counts; skipped tests are named when there are some', () => {
@@ -22,4 +22,22 @@ test('--resolve names hosts and their addresses, and refuses values of another f
     ]),
   )
   expect(() => hostAddresses(['a.ns=127.0.0.1'])).toThrow('--resolve a.ns=127.0.0.1: write name=host:port')
+})
+
+test('-o json is indented as kubectl does it, whatever strings and numbers contain; -o yaml is YAML', () => {
+  const value = { a: [1, { b: 'x: {"y", [z]}\\' }], empty: {}, none: [], large: 9007199254740993n }
+  expect(formatStructured(value, 'json')).toBe(
+    String.raw`{
+    "a": [
+        1,
+        {
+            "b": "x: {\"y\", [z]}\\"
+        }
+    ],
+    "empty": {},
+    "none": [],
+    "large": 9007199254740993
+}`,
+  )
+  expect(formatStructured({ a: [1] }, 'yaml')).toBe('a:\n- 1\n')
 })

@@ -1,7 +1,8 @@
 // `fairlead actions history`: prints runs of command actions.
 import type { CommandContext } from '@fairlead/controller/command'
-import { stringifyJson } from '@fairlead/kube'
 import { exitCode, usageError } from '@fairlead/offline/command-error'
+import { formatStructured } from '@fairlead/offline'
+import type { StructuredFormat } from '@fairlead/offline'
 import type { Run } from '../engine/runs/run.ts'
 import { KindTable } from '../runtime/kind-table.ts'
 import { actionsClient } from './actions-client.ts'
@@ -14,7 +15,7 @@ type Context = CommandContext<
     readonly action: string | undefined
     readonly user: string | undefined
     readonly limit?: string
-    readonly output: 'table' | 'json'
+    readonly output: 'table' | StructuredFormat
   },
   { readonly resource: string | undefined }
 >
@@ -29,7 +30,7 @@ export async function run({ arguments: { resource }, options, out, err, client }
   const kind = ref && ((await new KindTable(connected).kindOf(ref.kind))?.kind ?? ref.kind)
   await using actions = await actionsClient(connected)
   const runs = await actions.history({ kind, namespace, name: ref?.name, action, user, limit })
-  if (output === 'json') out(stringifyJson({ runs }))
+  if (output !== 'table') out(formatStructured({ runs }, output))
   else if (runs.length === 0) err('There are no runs')
   else out(formatTable(['STATE', 'ACTION', 'TARGET', 'USER', 'CREATED', 'JOB'], runs.map(rowOf)))
   return exitCode.ok

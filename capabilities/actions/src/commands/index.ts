@@ -51,7 +51,7 @@ export const commands: readonly Command[] = [
       output: {
         flags: '-o, --output <format>',
         description: 'output format',
-        choices: ['text', 'json'],
+        choices: ['text', 'json', 'yaml'],
         default: 'text',
       },
     },
@@ -83,7 +83,7 @@ export const commands: readonly Command[] = [
       output: {
         flags: '-o, --output <format>',
         description: 'output format',
-        choices: ['text', 'json'],
+        choices: ['text', 'json', 'yaml'],
         default: 'text',
       },
     },
@@ -103,7 +103,7 @@ export const commands: readonly Command[] = [
       output: {
         flags: '-o, --output <format>',
         description: 'output format',
-        choices: ['table', 'json'],
+        choices: ['table', 'json', 'yaml'],
         default: 'table',
       },
     },

@@ -1,7 +1,7 @@
 // `fairlead actions list`: prints the menu of a resource.
 import type { CommandContext } from '@fairlead/controller/command'
-import { stringifyJson, stringifyYaml } from '@fairlead/kube'
 import { exitCode } from '@fairlead/offline/command-error'
+import { formatStructured } from '@fairlead/offline'
 import type { MenuItem } from '../engine/menu.ts'
 import { actionsClient } from './actions-client.ts'
 import { locate, parseResource } from './resource-argument.ts'
@@ -24,7 +24,7 @@ export async function run({ arguments: { resource }, options, out, err, client: 
   await using actions = await actionsClient(client)
   const menu = await actions.menu(namespace === undefined ? await locate(client, ref, err) : ref)
   if (output !== 'table') {
-    out(output === 'json' ? stringifyJson(menu) : stringifyYaml(menu))
+    out(formatStructured(menu, output))
     return exitCode.ok
   }
   const shown = menu.actions.filter(({ isEnabled, isAllowed }) => all || (isEnabled && isAllowed))

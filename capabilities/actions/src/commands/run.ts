@@ -1,9 +1,11 @@
 // `fairlead actions run`: runs a command action, or prints the address of a url action.
 import type { Client } from '@fairlead/client'
 import type { CommandContext } from '@fairlead/controller/command'
-import { setOwn, stringifyJson } from '@fairlead/kube'
+import { setOwn } from '@fairlead/kube'
 import type { Clock, KubeObject } from '@fairlead/kube'
 import { CommandError, exitCode, usageError } from '@fairlead/offline/command-error'
+import { formatStructured } from '@fairlead/offline'
+import type { StructuredFormat } from '@fairlead/offline'
 import { actionsClient } from './actions-client.ts'
 import type { ActionsClient, Inputs } from './actions-client.ts'
 import { printLogs } from './pod-logs.ts'
@@ -17,7 +19,7 @@ type Context = CommandContext<
     readonly dryRun: boolean
     readonly wait: boolean
     readonly timeout: string
-    readonly output: 'text' | 'json'
+    readonly output: 'text' | StructuredFormat
   },
   { readonly resource: string; readonly action: string }
 >
@@ -35,11 +37,11 @@ export async function run(context: Context): Promise<number> {
   const found = menu.actions.filter(({ name }) => name === action)
   if (found.length > 0 && found.every(({ type }) => type === 'url')) {
     const url = await actions.url(ref, action, inputs)
-    out(options.output === 'json' ? stringifyJson({ url }) : terminalText(absolute(url, client)))
+    out(options.output === 'text' ? terminalText(absolute(url, client)) : formatStructured({ url }, options.output))
     return exitCode.ok
   }
   const jobs = await actions.run(ref, action, inputs, options.dryRun)
-  if (options.output === 'json') out(stringifyJson({ jobs }))
+  if (options.output !== 'text') out(formatStructured({ jobs }, options.output))
   else for (const job of jobs) out(describe(job, options.dryRun))
   return options.wait && !options.dryRun
     ? waitForJobs(context, actions, jobs, { timeout, clock: client.clock })

@@ -1,8 +1,9 @@
 // `fairlead actions why`: prints the candidate maps of a resource, and which were found, merged and cut. Works on a
 // cluster, or on files.
 import type { CommandContext } from '@fairlead/controller/command'
-import { stringifyJson } from '@fairlead/kube'
 import { exitCode, usageError } from '@fairlead/offline/command-error'
+import { formatStructured } from '@fairlead/offline'
+import type { StructuredFormat } from '@fairlead/offline'
 import type { Why, WhyCandidate } from '../engine/menu.ts'
 import { explain } from '../offline/explain.ts'
 import type { Explanation } from '../offline/explain.ts'
@@ -16,7 +17,7 @@ type Context = CommandContext<
     readonly filename: readonly string[]
     readonly kam: readonly string[]
     readonly maps: readonly string[]
-    readonly output: 'text' | 'json'
+    readonly output: 'text' | StructuredFormat
   },
   { readonly resource: string | undefined }
 >
@@ -25,7 +26,7 @@ type Context = CommandContext<
 export async function run(context: Context): Promise<number> {
   const { options, out, err } = context
   const { why, hasMaps } = await explained(context)
-  if (options.output === 'json') out(stringifyJson(why))
+  if (options.output !== 'text') out(formatStructured(why, options.output))
   else {
     for (const line of formatWhy(why, hasMaps)) out(terminalText(line))
     for (const { object, field, message } of why.problems) err(terminalText(`${object}: ${field}: ${message}`))

@@ -38,6 +38,12 @@ export const commands: readonly Command[] = [
         flags: '-n, --namespace <namespace>',
         description: 'namespace of the owner; the namespace of the kubeconfig when left out',
       },
+      output: {
+        flags: '-o, --output <format>',
+        description: 'output format; json and yaml print the owner with its status',
+        choices: ['text', 'json', 'yaml'],
+        default: 'text',
+      },
     },
     usesCluster: true,
     run: async (context) => (await import('./tree.ts')).run(context),

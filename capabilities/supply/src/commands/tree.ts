@@ -2,17 +2,21 @@
 import type { CommandContext } from '@fairlead/controller/command'
 import { findCondition } from '@fairlead/kube'
 import type { Condition } from '@fairlead/kube'
-import { CommandError, exitCode, usageError } from '@fairlead/offline'
+import { CommandError, exitCode, formatStructured, usageError } from '@fairlead/offline'
+import type { StructuredFormat } from '@fairlead/offline'
 import type { Owner, ResourceStatus } from '../api.ts'
 import { deliveries, supplyChains } from '../runtime/chain-kinds.ts'
 
 /** Prints the tree. Exit code 3 when the owner is not ready. */
 export async function run({
   arguments: { owner: reference },
-  options: { namespace: named },
+  options: { namespace: named, output },
   out,
   client,
-}: CommandContext<{ readonly namespace: string | undefined }, { readonly owner: string }>): Promise<number> {
+}: CommandContext<
+  { readonly namespace: string | undefined; readonly output?: 'text' | StructuredFormat },
+  { readonly owner: string }
+>): Promise<number> {
   const [kind = '', name = ''] = reference.split('/')
   const chain = [supplyChains, deliveries].find(({ owner, shortName }) =>
     [owner.plural, owner.kind.toLowerCase(), shortName].includes(kind.toLowerCase()),
@@ -23,7 +27,9 @@ export async function run({
   const namespace = named ?? cluster.namespace
   const owner = await cluster.find(chain.owner, { namespace, name })
   if (owner === undefined) throw new CommandError(`There is no ${chain.ownerKind} ${namespace}/${name}`)
-  out(formatTree(owner, owner.status?.[chain.reference]?.name).join('\n'))
+  if (output === undefined || output === 'text')
+    out(formatTree(owner, owner.status?.[chain.reference]?.name).join('\n'))
+  else out(formatStructured(owner, output))
   return findCondition(owner.status?.conditions, 'Ready')?.status === 'True' ? exitCode.ok : exitCode.notReady
 }
 

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { program } from '../src/index.ts'
-import { exampleNames } from '../src/up/example.ts'
+import { exampleNames } from '../src/up/example-names.ts'
 import { fairlead, launcher } from './support/command.ts'
 
 type Command = Awaited<ReturnType<typeof program>>

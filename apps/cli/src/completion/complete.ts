@@ -128,7 +128,7 @@ async function valuesOf(flags: string, description: string, word: string, given:
       ),
     )
   if (flags.includes('--example')) {
-    const { exampleNames } = await import('../up/example.ts')
+    const { exampleNames } = await import('../up/example-names.ts')
     return texts(exampleNames())
   }
   const kinds = [...description.matchAll(/\b(\w+)\/NAME\b/g)].map(([, kind]) => kind as string)

@@ -3,10 +3,11 @@ import type { Command } from 'commander'
 import { usageError } from '@fairlead/offline/command-error'
 import { capabilities } from '../capabilities.ts'
 import { describe } from '../help-text.ts'
+import { exampleNames } from './example-names.ts'
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value]
 
-const more = `Examples to load: actions, delivery, secret-propagation, seed/health, snapshot-schedule, supply-chain.
+const more = (): string => `Examples to load: ${exampleNames().join(', ')}.
 
 Environment:
   FAIRLEAD_LOG_LEVEL  debug, info, warn (default) or error
@@ -56,7 +57,7 @@ export function addUpCommands(root: Command): void {
       'fairlead up -- npm test                 in memory, on a free port, until the command ends',
       'fairlead up --detach && kubectl get namespaces --kubeconfig .fairlead/kubeconfig && fairlead down',
     ],
-    more,
+    more(),
   )
   const down = root
     .command('down')

@@ -1,11 +1,11 @@
 // Examples of `fairlead up --example NAME`: `examples/<name>/example.yaml` lists manifests in order, processes, and
 // commands to try.
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
-import { findPackageJSON } from 'node:module'
-import { basename, dirname, join } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { asObject, parseYaml, parseYamlDocuments } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { CommandError, usageError } from '@fairlead/offline/command-error'
+import { exampleNames, examplesFolder } from './example-names.ts'
 
 /**
  * A process of an example: a module that listens on the port named by `PORT` and prints a line that ends in `on port
@@ -27,26 +27,6 @@ export interface Example {
   readonly processes: readonly ExampleProcess[]
   readonly simulate: string | undefined
   readonly attempts: readonly { readonly command: string; readonly shows: string }[]
-}
-
-/** Folder of the examples: at the top of the repository in development, beside this package's code when published. */
-function examplesFolder(): string | undefined {
-  // This file has different depths in its source, compiled and bundled forms.
-  const root = dirname(findPackageJSON(import.meta.url)!)
-  const inRepository = existsSync(join(root, 'src/main.ts'))
-  const folder = inRepository ? join(root, '../../examples') : join(root, 'examples')
-  return existsSync(folder) ? folder : undefined
-}
-
-/** Returns the names of the examples. */
-export function exampleNames(): string[] {
-  const folder = examplesFolder()
-  return folder === undefined
-    ? []
-    : readdirSync(folder, { recursive: true, encoding: 'utf8' })
-        .filter((path) => basename(path) === 'example.yaml')
-        .map((path) => dirname(path).replaceAll('\\', '/'))
-        .sort()
 }
 
 /** Reads an example. Throws a usage error that lists the names when there is none of this name. */

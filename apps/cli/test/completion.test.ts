@@ -21,7 +21,7 @@ test.each([
   [['zz'], [':']],
   [
     ['map', ''],
-    ['render', 'test', 'rbac', 'help', ':'],
+    ['render', 'test', 'drift', 'rbac', 'help', ':'],
   ],
   [
     ['map', 'render', '--ho'],

@@ -1,5 +1,6 @@
 // What one slow, broken or stopping MapController does to the others and to itself.
 import type { KubeObject } from '@fairlead/kube'
+import { metacontroller } from '@fairlead/metacontroller'
 import { describe, expect, test } from 'vitest'
 import {
   conditionOf,
@@ -131,4 +132,28 @@ test('the status of a MapController counts the outputs that drift', async () => 
   await stage.client.delete(secrets, 'default/a-copy')
   await stage.pass(2)
   expect(await statusOf()).toMatchObject({ driftedOutputs: 0 })
+})
+
+test('fairlead map drift names the outputs that drift and their fields', async () => {
+  hook.reply = ({ body }) => ({ body: { outputs: [{ ...copyOf(body.input), data: { k: 'djE=' } }] } })
+  await set({}, controller(), policy(), input('a'), input('b'))
+  await stage.client.patch(secrets, 'default/b-copy', { merge: { data: { k: 'djI=' } } })
+  await stage.pass(2)
+  const out: string[] = []
+  const command = (await metacontroller.commands!()).find(({ name }) => name === 'drift')!
+  const code = await stage.during(
+    command.run({
+      arguments: { names: [] } as never,
+      options: { resolve: [] },
+      stdin: async () => '',
+      out: (text) => void out.push(text),
+      err: (text) => void out.push(text),
+      client: async () => stage.client,
+      signal: new AbortController().signal,
+    }),
+  )
+  expect({ code, out }).toEqual({
+    code: 0,
+    out: ['copies  Secret/default/b-copy  (from ConfigMap/default/b)  data.k'],
+  })
 })

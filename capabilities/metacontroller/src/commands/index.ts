@@ -53,6 +53,17 @@ export const commands: readonly Command[] = [
     run: async (context) => (await import('./test.ts')).run(context),
   }),
   command({
+    name: 'drift',
+    summary: 'Print the outputs of map controllers that differ from what their hook wants and are left as they are',
+    examples: ['fairlead map drift', 'fairlead map drift my-controller --resolve my-hook.my-namespace=127.0.0.1:8080'],
+    arguments: {
+      names: { description: 'MapControllers of the cluster; all when left out', optional: true, variadic: true },
+    },
+    options: { resolve },
+    usesCluster: true,
+    run: async (context) => (await import('./drift.ts')).run(context),
+  }),
+  command({
     name: 'rbac',
     summary: 'Print the ClusterRole that a controller needs',
     examples: ['fairlead map rbac -f controller.yaml', 'fairlead map rbac my-controller | kubectl apply -f -'],

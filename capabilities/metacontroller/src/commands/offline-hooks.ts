@@ -1,11 +1,13 @@
 // Hooks for commands: webhooks and expressions, without a cluster.
 import type { Transport } from '@fairlead/client'
 import { Client, systemClock } from '@fairlead/client'
+import type { HookResolver } from '@fairlead/controller'
 import { HookClient } from '@fairlead/controller'
 import { usageError } from '@fairlead/offline'
 import { Registry } from 'prom-client'
 import type { MapController } from '../api.ts'
 import type { Hooks } from '../engine/hook.ts'
+import { serviceResolver } from '../hook/address.ts'
 import { CallMetrics } from '../hook/call-metrics.ts'
 import { makeHooks } from '../hook/make-hooks.ts'
 
@@ -23,17 +25,22 @@ const noCluster: Transport = {
 
 /** Returns the hooks of a controller. `resolve` maps host names to `host:port`. Throws ExpressionError. */
 export function offlineHooks(controller: MapController, resolve: ReadonlyMap<string, string>): Hooks {
-  const http = new HookClient({
-    clock: systemClock,
-    userAgent: 'fairlead-map',
-    resolve: async (host) => {
-      const [to, port] = resolve.get(host)?.split(/:(?=\d+$)/) ?? []
-      return to === undefined || port === undefined ? undefined : { host: to, port: Number(port) }
-    },
+  return hooksWith(controller, new Client({ transport: noCluster }), async (host) => {
+    const [to, port] = resolve.get(host)?.split(/:(?=\d+$)/) ?? []
+    return to === undefined || port === undefined ? undefined : { host: to, port: Number(port) }
   })
+}
+
+/** Returns the hooks of a controller of a cluster; Services, Secrets and ConfigMaps are read with the rights of the user. */
+export function clusterHooks(controller: MapController, client: Client, resolve: ReadonlyMap<string, string>): Hooks {
+  return hooksWith(controller, client, serviceResolver({ client, clock: systemClock, resolve }))
+}
+
+function hooksWith(controller: MapController, client: Client, resolve: HookResolver): Hooks {
+  const http = new HookClient({ clock: systemClock, userAgent: 'fairlead-map', resolve })
   const hooks = makeHooks(controller, {
     http,
-    client: new Client({ transport: noCluster }),
+    client,
     clock: systemClock,
     metrics: new CallMetrics(new Registry()),
   })

@@ -113,7 +113,7 @@ export class MapControllers {
 
   /** Stops all runs. */
   async stop(): Promise<void> {
-    for (const name of [...this.#running.keys()]) this.#stop(name)
+    for (const name of this.#running.keys()) this.#stop(name)
     await Promise.all(this.#stopping.values())
     await this.#calls[Symbol.asyncDispose]()
   }

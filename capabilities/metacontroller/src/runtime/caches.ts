@@ -1,6 +1,4 @@
 // The informers of one MapController, and which of their kinds are synced.
-import type { Kind } from '@fairlead/client'
-import { kind as kindOf } from '@fairlead/client'
 import type { Informer, InformerPool, InformerState, InformerUse, ObjectChange } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import type { MapControllerSpec } from '../api.ts'
@@ -8,6 +6,7 @@ import type { ControllerKinds } from '../engine/kinds.ts'
 import type { ResolvedResource } from '../engine/resource.ts'
 import { groupResource } from '../engine/resource.ts'
 import { mapKeyLabel } from '../engine/tag.ts'
+import { clientKind } from './client-kind.ts'
 import { RelatedCache } from './related-cache.ts'
 
 /** A kind that cannot be read, with its error. */
@@ -39,11 +38,6 @@ const namespaces: ResolvedResource = {
   kind: 'Namespace',
   plural: 'namespaces',
   namespaced: false,
-}
-
-/** Returns the kind of a resource for the client; needs no discovery. */
-export function clientKind(resource: ResolvedResource): Kind {
-  return kindOf(resource.apiVersion, resource.kind, { plural: resource.plural, namespaced: resource.namespaced })
 }
 
 /**

@@ -23,7 +23,7 @@ export interface HandOver {
  */
 export async function handOver(outputs: readonly Informer[], options: HandOver): Promise<void> {
   for (const informer of outputs) {
-    for (const output of [...informer.lastKnown.values()]) {
+    for (const output of informer.lastKnown.values()) {
       const tag = tagOf(output)
       if (tag === undefined || !options.replaced.has(tag.controller)) continue
       if (outputRole(output, tag.controller).role !== 'foreign') await handOverOne(output, options)

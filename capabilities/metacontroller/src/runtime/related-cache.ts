@@ -3,7 +3,7 @@
 import type { Informer, InformerPool, InformerState, InformerUse, ObjectChange } from '@fairlead/controller'
 import type { KubeObject, ObjectKey } from '@fairlead/kube'
 import type { RelatedKind } from '../engine/resource.ts'
-import { clientKind } from './caches.ts'
+import { clientKind } from './client-kind.ts'
 
 /** The objects of one rule. Use ends when it is disposed. */
 export class RelatedCache implements Disposable {

@@ -4,7 +4,7 @@ import type { KubeObject } from '@fairlead/kube'
 import { controllerOf } from '@fairlead/kube'
 import type { ResolvedResource } from '../engine/resource.ts'
 import type { KindProblem } from '../runtime/caches.ts'
-import { clientKind } from '../runtime/caches.ts'
+import { clientKind } from '../runtime/client-kind.ts'
 import type { Candidates, Flavour } from './flavour.ts'
 
 /** Receives the events of all caches; `kind` is a position in the flavour. */

@@ -90,7 +90,7 @@ export class SyncControllers<C extends KubeObject> {
 
   /** Stops all runs. */
   async stop(): Promise<void> {
-    for (const name of [...this.#running.keys()]) this.#stop(name)
+    for (const name of this.#running.keys()) this.#stop(name)
     await Promise.all(this.#stopping.values())
   }
 

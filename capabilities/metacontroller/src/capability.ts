@@ -12,7 +12,8 @@ const controllers = ['mapcontrollers', 'compositecontrollers', 'decoratorcontrol
 
 /**
  * The rights that every map controller needs. The kinds that a MapController names are granted by ClusterRoles
- * labelled `rbac.fairlead.dev/aggregate-to-metacontroller: "true"` (design decision 13); `fairlead map rbac` prints them.
+ * labelled `rbac.fairlead.dev/aggregate-to-metacontroller: "true"` (design decision 13); `fairlead map rbac` prints
+ * them.
  */
 const rules: readonly PolicyRule[] = [
   { apiGroups: [apiGroup], resources: controllers, verbs: ['get', 'list', 'watch'] },

@@ -1,6 +1,6 @@
-// The rights that the author of a controller needs. Those of a MapController: its inputs and related objects are sent to the hook that the spec
-// names, its Secrets become credentials of that call, and its outputs are written. Without the check, the right to write
-// MapControllers would be worth every right that other MapControllers were granted.
+// The rights that the author of a controller needs. Those of a MapController: its inputs and related objects are sent
+// to the hook that the spec names, its Secrets become credentials of that call, and its outputs are written. Without
+// the check, the right to write MapControllers would be worth every right that other MapControllers were granted.
 import type { RequiredAccess, Validator } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { asJson, jsonEqual, parseApiVersion } from '@fairlead/kube'

@@ -1,5 +1,5 @@
-// The three-way merge of Metacontroller: fields that the last response had and this one lacks are removed, fields that it
-// has are set, everything else stays. Written like that, because children of a running Metacontroller are taken over
+// The three-way merge of Metacontroller: fields that the last response had and this one lacks are removed, fields that
+// it has are set, everything else stays. Written like that, because children of a running Metacontroller are taken over
 // without a change (specs/metacontroller.md §2).
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { JsonSyntaxError, asJson, isJsonObject, jsonEqual, parseJson, stringifyJson } from '@fairlead/kube'
@@ -104,7 +104,7 @@ function mergeList(
   return [...order].flatMap((name) => (Object.hasOwn(merged, name) ? [merged[name] as JsonValue] : []))
 }
 
-/** Returns the key by which all items can be told apart; undefined for lists that are replaced as a whole. */
+/** Returns the key by which all items are distinguished; undefined for lists that are replaced as a whole. */
 function mergeKeyOf(items: readonly JsonValue[]): string | undefined {
   if (items.length === 0) return undefined
   return mergeKeys.find((key) => items.every((item) => isJsonObject(item) && Object.hasOwn(item, key)))
@@ -139,7 +139,9 @@ function withoutLastApplied(object: KubeObject): KubeObject {
   return { ...object, metadata: { ...object.metadata, annotations } }
 }
 
-/** Returns JSON as Go writes it, so that a child is the same whoever wrote it: keys sorted, some characters escaped. */
+/**
+ * Returns JSON as Go writes it, so that a child does not depend on its writer: keys sorted, some characters escaped.
+ */
 export function goJson(value: JsonValue): string {
   return stringifyJson(sorted(value)).replaceAll(
     /[<>&\u2028\u2029]/g,

@@ -1,5 +1,5 @@
-// `fairlead map drift`: the outputs of MapControllers of a cluster that differ from what their hook wants and are left as
-// they are.
+// `fairlead map drift`: the outputs of MapControllers of a cluster that differ from what their hook wants and are left
+// as they are.
 import type { Client } from '@fairlead/client'
 import { CustomResourceDefinition, systemClock } from '@fairlead/client'
 import type { CommandContext } from '@fairlead/controller/command'

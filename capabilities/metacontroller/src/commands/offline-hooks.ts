@@ -31,7 +31,10 @@ export function offlineHooks(controller: MapController, resolve: ReadonlyMap<str
   })
 }
 
-/** Returns the hooks of a controller of a cluster; Services, Secrets and ConfigMaps are read with the rights of the user. */
+/**
+ * Returns the hooks of a controller of a cluster; Services, Secrets and ConfigMaps are read with the rights of the
+ * user.
+ */
 export function clusterHooks(controller: MapController, client: Client, resolve: ReadonlyMap<string, string>): Hooks {
   return hooksWith(controller, client, serviceResolver({ client, clock: systemClock, resolve }))
 }

@@ -1,5 +1,5 @@
-// DecoratorControllers: objects of other kinds get labels, annotations, status and attachments; attachments are known by
-// an annotation and never adopted (originals/metacontroller.md §2).
+// DecoratorControllers: objects of other kinds get labels, annotations, status and attachments; attachments are known
+// by an annotation and never adopted (originals/metacontroller.md §2).
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { asJson, everything, selectorFrom } from '@fairlead/kube'
 import type { DecoratorController } from '../api.ts'

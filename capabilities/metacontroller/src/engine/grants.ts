@@ -46,8 +46,8 @@ export function rulesFor(spec: MapControllerSpec): PolicyRule[] {
 type Resource = Pick<CompositeController['spec']['parentResource'], 'apiVersion' | 'resource'>
 
 /**
- * Returns the rules for a CompositeController or DecoratorController. The kinds that its customize hook asks for are not
- * known beforehand.
+ * Returns the rules for a CompositeController or DecoratorController. The kinds that its customize hook asks for are
+ * not known beforehand.
  */
 export function syncRulesFor({
   parents,

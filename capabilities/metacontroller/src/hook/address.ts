@@ -48,14 +48,14 @@ const maxAge = 10_000
  */
 export function serviceResolver(options: ResolverOptions): HookResolver {
   // Each lookup returns the next endpoint, so that one that is dead is not called for long.
-  let turns = 0
+  let lookups = 0
   const cache = new Map<string, { readonly until: number; readonly address: Address | undefined }>()
   return async (host, port) => {
     const id = `${host}:${port}`
     const now = options.clock.now()
     const cached = cache.get(id)
     if (cached !== undefined && cached.until > now) return cached.address
-    const address = await resolve(options, host, port, turns++)
+    const address = await resolve(options, host, port, lookups++)
     cache.set(id, { until: now + maxAge, address })
     return address
   }
@@ -65,11 +65,11 @@ async function resolve(
   { client, resolve: table }: ResolverOptions,
   host: string,
   port: number,
-  turn: number,
+  lookup: number,
 ): Promise<Address | undefined> {
   const service = serviceName(host)
   if (service === undefined) return tableAddress(table, host)
-  const found = await throughService(client, service, port, turn)
+  const found = await throughService(client, service, port, lookup)
   const address = found ?? tableAddress(table, host, `${service.name}.${service.namespace}`)
   if (address !== undefined) return address
   throw new Error(
@@ -88,7 +88,7 @@ async function throughService(
   client: Client,
   { name, namespace }: { name: string; namespace: string },
   port: number,
-  turn: number,
+  lookup: number,
 ): Promise<Address | undefined> {
   try {
     const service = await client.find(services, { namespace, name })
@@ -108,7 +108,7 @@ async function throughService(
       for (const host of ready.flatMap(({ addresses = [] }) => addresses.slice(0, 1)))
         found.push({ host, port: target })
     }
-    return found[turn % found.length]
+    return found[lookup % found.length]
   } catch (error) {
     // Without the right to read Services the table still applies.
     if (isForbidden(error)) return undefined

@@ -5,7 +5,7 @@ import { HookClient } from '@fairlead/controller'
 import { serviceResolver } from './address.ts'
 import { CallMetrics } from './call-metrics.ts'
 
-/** The services; disposed by whoever made them. */
+/** The services; disposed by the caller of {@link callServices}. */
 export interface CallServices extends AsyncDisposable {
   readonly http: HookClient
   readonly metrics: CallMetrics

@@ -1,5 +1,5 @@
-// Hands the outputs of MapControllers that were deleted over to the one that replaces them (`spec.replaces`): a MapController
-// that is renamed or split keeps its outputs.
+// Hands the outputs of MapControllers that were deleted over to the one that replaces them (`spec.replaces`): a
+// MapController that is renamed or split keeps its outputs.
 import type { Client } from '@fairlead/client'
 import type { Informer } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
@@ -18,8 +18,8 @@ export interface HandOver {
 }
 
 /**
- * Tags the outputs in the caches as those of the new controller, and makes its field manager the manager of their fields.
- * Changes no other field, and nothing that has changed since.
+ * Tags the outputs in the caches as those of the new controller, and makes its field manager the manager of their
+ * fields. Changes no other field, and nothing that has changed since.
  */
 export async function handOver(outputs: readonly Informer[], options: HandOver): Promise<void> {
   for (const informer of outputs) {

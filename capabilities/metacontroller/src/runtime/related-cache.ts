@@ -1,5 +1,5 @@
-// The informers of one rule of relatedResources: by name where the rule names objects, so that one named Secret needs no
-// right to read all others and holds none of them in memory.
+// The informers of one rule of relatedResources: by name where the rule names objects, so that one named Secret needs
+// no right to read all others and holds none of them in memory.
 import type { Informer, InformerPool, InformerState, InformerUse, ObjectChange } from '@fairlead/controller'
 import type { KubeObject, ObjectKey } from '@fairlead/kube'
 import type { RelatedKind } from '../engine/resource.ts'

@@ -1,5 +1,5 @@
-// Related objects of parents: asks the customize hook once for each generation of a parent, watches what its rules name,
-// and wakes the parent when that changes.
+// Related objects of parents: asks the customize hook once for each generation of a parent, watches what its rules
+// name, and wakes the parent when that changes.
 import type { InformerPool, InformerUse } from '@fairlead/controller'
 import type { KubeObject, ObjectKey } from '@fairlead/kube'
 import type { HookVersion } from '../api.ts'
@@ -26,7 +26,7 @@ export interface CustomizeOptions {
 }
 
 interface Rules {
-  /** The version of the parent that the hook was asked about. */
+  /** The version of the parent that the hook was called with. */
   readonly of: string
   readonly caches: readonly RelatedCache[]
   readonly namespaces: InformerUse | undefined

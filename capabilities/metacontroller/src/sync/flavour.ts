@@ -1,4 +1,4 @@
-// What CompositeControllers and DecoratorControllers do differently. Pure; sync-run.ts carries it out.
+// The differences between CompositeControllers and DecoratorControllers. Pure; sync-run.ts carries them out.
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import type { HookVersion } from '../api.ts'
 import type { Child, ChildKind } from '../children/child.ts'

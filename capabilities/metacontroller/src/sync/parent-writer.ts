@@ -17,7 +17,9 @@ export interface ParentWrite {
   readonly onWrite: (write: OutputWrite) => void
 }
 
-/** Writes a parent where it differs. A parent that was deleted or changed meanwhile is left: its event syncs it again. */
+/**
+ * Writes a parent where it differs. A parent that was deleted or changed meanwhile is left: its event syncs it again.
+ */
 export async function writeParent(write: ParentWrite): Promise<void> {
   try {
     await writeDifferences(write)

@@ -1,5 +1,5 @@
-// The rules of customize hooks (docs of Metacontroller, api/customize): which combinations of fields are valid, and where
-// they look. Pure.
+// The rules of customize hooks (docs of Metacontroller, api/customize): which combinations of fields are valid, and
+// where they look. Pure.
 import type { KubeObject } from '@fairlead/kube'
 import type { HookVersion, RelatedResource } from '../api.ts'
 import { ResponseError } from '../engine/response.ts'

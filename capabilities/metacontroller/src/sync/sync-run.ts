@@ -1,5 +1,6 @@
-// Runs one CompositeController or DecoratorController: events enqueue parents; syncing one (sync-parent.ts) calls a hook
-// and writes. Own writes enqueue their parent, too: hooks count on seeing what they made. Start with SyncRun.start.
+// Runs one CompositeController or DecoratorController: events enqueue parents; syncing one (sync-parent.ts) calls a
+// hook and writes. Own writes enqueue their parent, too: hooks count on seeing what they made. Start with
+// SyncRun.start.
 import type { Manager, ObjectChange, ObjectEvents, Result, WorkContext, WorkLoop } from '@fairlead/controller'
 import {
   GrantWatch,
@@ -30,7 +31,7 @@ import type { SyncHooks } from './sync-hooks.ts'
 import type { SyncOutcome } from './sync-parent.ts'
 import { syncParent } from './sync-parent.ts'
 
-/** The field manager of Metacontroller, so that objects are the same whoever wrote them. */
+/** The field manager of Metacontroller, so that objects do not depend on their writer. */
 const fieldManager = 'metacontroller'
 /** Parents synced at a time, for each controller. */
 const concurrentSyncs = 16
@@ -232,7 +233,7 @@ export class SyncRun {
   }
 
   #next(group: GroupRef, { resyncAfterSeconds }: SyncOutcome, now: number): Result {
-    // A resync that was asked for stays due, even when an event comes first whose response does not ask for one.
+    // A requested resync stays due, even when an event comes first whose response does not ask for one.
     const due = this.#resyncs.get(group.parent)
     const kept = due !== undefined && due > now ? due : Infinity
     const asked = resyncAfterSeconds === undefined ? Infinity : now + resyncAfterSeconds * 1000

@@ -1,4 +1,5 @@
-// Suspends calls of hooks that are down: after some failures in a row one call at a time tries whether the hook is back.
+// Suspends calls of hooks that are down: after some failures in a row, one call at a time tries whether the hook is
+// back.
 import { backoffDelay } from '@fairlead/client'
 import type { Clock } from '@fairlead/kube'
 

@@ -63,8 +63,8 @@ export interface HookResponse {
  * - `HookThrottled`: 429 with `Retry-After`; it needs no event.
  * - `HookResponseTooLarge`: more bytes than allowed.
  * - `HookAddressUnknown`: the resolver does not know the host.
- * - `HookSuspended`: no call was made, because the last ones failed; `retryAfter` says when the next may be made. It needs
- *   neither event nor log line.
+ * - `HookSuspended`: no call was made, because the last ones failed; `retryAfter` says when the next may be made. It
+ *   needs neither event nor log line.
  */
 export type HookErrorCode =
   | 'HookUnreachable'
@@ -132,8 +132,8 @@ export class HookClient implements AsyncDisposable {
   }
 
   /**
-   * Calls a hook, unless its last calls failed because it is down. Redirects are not followed. Throws {@link HookError},
-   * or the reason of the signal.
+   * Calls a hook, unless its last calls failed because it is down. Redirects are not followed. Throws
+   * {@link HookError}, or the reason of the signal.
    */
   async call(endpoint: HookEndpoint, call: HookCall): Promise<HookResponse> {
     const url = new URL(endpoint.url)

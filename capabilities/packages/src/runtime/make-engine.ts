@@ -12,7 +12,7 @@ export function makeEngine(renderer: PackageRenderer): PackageEngine {
     async render(files, signal) {
       const job = { type: 'render', files, allowExec: false, writesStatus: true } as const
       const result = await renderer.run(job, { signal })
-      return { files: result.files, report: reportOf(result), failure: result.failure }
+      return { files: result.files, report: reportOf(result), failure: result.failure ?? result.error?.message }
     },
     update: (update) => updatePackage({ ...update, annotate: true }),
   }

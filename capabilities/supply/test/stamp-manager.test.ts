@@ -72,18 +72,20 @@ test('fields that a template loses are removed from objects that Cartographer st
     },
     spec: { url: git.source.git.url, dropped: true },
   } as KubeObject)
-  await stage.client.with({ manager: 'someone' }).apply({
-    ...thing,
-    metadata: { name: 'app-source', namespace: 'team-a' },
-    spec: { theirs: true },
-  } as KubeObject)
+  // An operator of a user has the default name of our managers.
+  for (const manager of ['someone', 'fairlead'])
+    await stage.client.with({ manager }).apply({
+      ...thing,
+      metadata: { name: 'app-source', namespace: 'team-a' },
+      spec: { [manager]: true },
+    } as KubeObject)
   await stage.startControllers()
   const object = await stage.client.waitFor<Thing>(
     thing,
     'team-a/app-source',
     ({ spec }) => spec?.['dropped'] === undefined,
   )
-  expect(object.spec).toEqual({ url: git.source.git.url, theirs: true })
+  expect(object.spec).toEqual({ url: git.source.git.url, someone: true, fairlead: true })
   expect(object.metadata.labels?.['old']).toBeUndefined()
 })
 

@@ -27,7 +27,8 @@ export function takeover({ metadata }: KubeObject, manager: string): Patch | und
   const { managedFields = [], resourceVersion = '' } = metadata
   const isEarlier = (entry: ManagedFieldsEntry): boolean =>
     entry.subresource === undefined &&
-    (earlierManagers.includes(entry.manager ?? '') || (entry.manager === manager && entry.operation === 'Update'))
+    ((earlierManagers.includes(entry.manager ?? '') && stamped(entry)) ||
+      (entry.manager === manager && entry.operation === 'Update'))
   const earlier = managedFields.filter(isEarlier)
   const [first] = earlier
   if (first === undefined) return undefined
@@ -46,6 +47,13 @@ export function takeover({ metadata }: KubeObject, manager: string): Patch | und
       { op: 'replace', path: '/metadata/managedFields', value: [...others, entry] as never },
     ],
   }
+}
+
+/** Reports whether a manager stamped the object: it set labels of ours. Others may have the same name. */
+function stamped({ fieldsV1 = {} }: ManagedFieldsEntry): boolean {
+  const metadata = fieldsV1['f:metadata']
+  const labels = isJsonObject(metadata) ? metadata['f:labels'] : undefined
+  return isJsonObject(labels) && Object.keys(labels).some((name) => name.startsWith('f:carto.run/'))
 }
 
 function union(left: JsonObject, right: JsonObject): JsonObject {

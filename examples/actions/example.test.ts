@@ -28,7 +28,10 @@ beforeAll(async () => {
   const instance = await actions.setup(manager, { resolve: new Map(), signal: new AbortController().signal })
   stack.defer(() => instance.stop())
   for (const route of instance.routes ?? []) server.serve(route)
-  for (const object of [...defaults, ...manifests(folder)]) {
+  // As "fairlead up" does, and without force: the example conflicts with no default object.
+  const installer = server.client({ manager: 'fairlead-defaults' })
+  for (const object of defaults) await installer.apply(object)
+  for (const object of manifests(folder)) {
     await admin.apply(object)
     if (object.kind === 'CustomResourceDefinition')
       await admin.waitFor(CustomResourceDefinition, object.metadata.name!, (made) =>

@@ -71,6 +71,7 @@ function map(
     apiVersion: 'v1',
     kind: 'ConfigMap',
     metadata: { name, namespace: kappnavNamespace, labels: { [mapTypeLabel]: type }, annotations },
-    data,
+    // An empty object is a field as well, and would conflict with the keys of others.
+    ...(Object.keys(data).length === 0 ? {} : { data }),
   }
 }

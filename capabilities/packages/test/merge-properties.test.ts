@@ -19,8 +19,11 @@ function values(files: PackageFiles): Record<string, unknown> {
 
 function byName(value: JsonValue): unknown {
   if (Array.isArray(value)) {
-    const name = (element: unknown): string => (element as { name?: string }).name ?? ''
-    return (value as JsonValue[]).map(byName).toSorted((a, b) => (name(a) < name(b) ? -1 : 1))
+    const name = (element: unknown): string => {
+      const { name: own, port, protocol } = element as { name?: string; port?: number; protocol?: string }
+      return own ?? (port === undefined ? '' : `${port}/${protocol}`)
+    }
+    return (value as JsonValue[]).map(byName).toSorted((a, b) => (name(a) < name(b) ? -1 : name(a) > name(b) ? 1 : 0))
   }
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, byName(child)]))
@@ -100,7 +103,7 @@ describe('a three-way merge', () => {
         const local = edited(base, second.filter(isValueEdit))
         const upstream = edited(
           base,
-          first.filter(({ at }) => at !== 'resource'),
+          first.filter(({ at }) => at !== 'resource' && at !== 'move'),
         )
         const merged = values(merge(filesOf(base), filesOf(upstream), filesOf(local), 'local').files)
         for (const [name, { data }] of Object.entries(local))
@@ -123,8 +126,8 @@ function dataOf(documents: unknown): Record<string, string> {
 function disjoint(first: readonly Edit[], second: readonly Edit[]): { one: readonly Edit[]; two: readonly Edit[] } {
   const scope = ({ at, resource }: Edit): string => {
     const [what, name] = at.split('/')
-    if (what === 'data') return `${resource}/${at}`
-    return what === 'resource' ? resource : `${resource}/containers/${name}`
+    if (what === 'data' || what === 'port') return `${resource}/${at}`
+    return what === 'resource' || what === 'move' ? resource : `${resource}/${name ?? what}`
   }
   const taken = first.map(scope)
   // Removing the last data or container of a resource removes the map around it.

@@ -1,0 +1,14 @@
+// Benchmarks of packages (specs/packages.md §4).
+import type { Figure } from '../figure.ts'
+
+const scenarios: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
+  merge: async () => (await import('./merge.ts')).merge(),
+}
+
+/** Measures the named scenarios, or all: merge. */
+export async function run(names: readonly string[] = []): Promise<readonly Figure[]> {
+  const figures: Figure[] = []
+  for (const [name, measure] of Object.entries(scenarios))
+    if (names.length === 0 || names.includes(name)) figures.push(...(await measure()))
+  return figures
+}

@@ -32,7 +32,7 @@ export interface Difference {
   readonly ours: JsonObject | undefined
   /** The resource is in another file in one of the versions. */
   readonly isMoved: boolean
-  /** Upstream has no resource left in the package. */
+  /** The update leaves no resource in the package. */
   readonly isEmptied: boolean
   /** What kpt printed when it gave up; ours did not. */
   readonly failure?: string
@@ -156,7 +156,7 @@ function differences(versions: Versions, kpt: PackageFiles, ours: PackageFiles):
       kpt: value(kpt),
       ours: value(ours),
       isMoved: [versions.base, versions.upstream, versions.local].some((files) => files.has(sibling)),
-      isEmptied: ![...versions.upstream.keys()].some((path) => path.startsWith(folder) && path.endsWith('.yaml')),
+      isEmptied: ![...ours.keys()].some((path) => path.startsWith(folder) && path.endsWith('.yaml')),
     }
     return JSON.stringify(sorted(difference.kpt ?? null)) === JSON.stringify(sorted(difference.ours ?? null))
       ? []

@@ -82,17 +82,11 @@ function withoutStubs(value: JsonValue, other: JsonValue | undefined, known: Rea
     const others = Array.isArray(other) ? (other as JsonValue[]) : []
     return (value as JsonValue[])
       .filter((one) => {
-        const counterpart = others.find((two) => sameKey(one, two))
+        const counterpart = counterpartOf(one, others, known)
         if (counterpart === undefined) return !isJsonObject(one) || known.has(JSON.stringify(sorted(one)))
         return !isPart(one, counterpart, known) && !isPart(counterpart, one, known)
       })
-      .map((one) =>
-        withoutStubs(
-          one,
-          others.find((two) => sameKey(one, two)),
-          known,
-        ),
-      )
+      .map((one) => withoutStubs(one, counterpartOf(one, others, known), known))
   }
   if (!isJsonObject(value)) return value
   const entries = Object.entries(value).map(([key, child]) => [
@@ -102,22 +96,33 @@ function withoutStubs(value: JsonValue, other: JsonValue | undefined, known: Rea
   return Object.fromEntries(entries) as JsonObject
 }
 
+/** Returns the element with the same key; else a part of the element that kpt left without its key. */
+function counterpartOf(
+  one: JsonValue,
+  others: readonly JsonValue[],
+  known: ReadonlySet<string>,
+): JsonValue | undefined {
+  const hasKey = (two: JsonValue): boolean => isJsonObject(two) && keys.some((key) => two[key] !== undefined)
+  return others.find((two) => sameKey(one, two)) ?? others.find((two) => !hasKey(two) && isPart(two, one, known))
+}
+
 const keys = ['name', 'image', 'conditionType', 'port', 'protocol'] as const
 
 function sameKey(one: JsonValue, two: JsonValue): boolean {
   if (!isJsonObject(one) || !isJsonObject(two)) return false
   if (one['name'] !== undefined || two['name'] !== undefined) return one['name'] === two['name']
-  return keys.every((key) => one[key] === two[key])
+  // kpt writes the number of a port that it brings back as a string.
+  return keys.every((key) => String(one[key]) === String(two[key]))
 }
 
 /** The first is no element of any version, and every field of it is in the second, which has more. */
 function isPart(one: JsonValue, two: JsonValue, known: ReadonlySet<string>): boolean {
   if (!isJsonObject(one) || !isJsonObject(two) || known.has(JSON.stringify(sorted(one)))) return false
-  const isSmaller = Object.keys(one).length < Object.keys(two).length
+  const isSmaller = Object.keys(one).length < Object.keys(two).length || typeof one['port'] !== typeof two['port']
   return (
     isSmaller &&
     Object.entries(one).every(
-      ([key, value]) => Object.hasOwn(two, key) && (same(value, two[key]) || isJsonObject(value)),
+      ([key, value]) => Object.hasOwn(two, key) && (same(String(value), String(two[key])) || isJsonObject(value)),
     )
   )
 }

@@ -169,6 +169,49 @@ describe('the children of a CompositeController', () => {
   })
 })
 
+describe('the children of a Metacontroller that was stopped', () => {
+  test('are neither written nor made anew, are changed afterwards, and keep fields of others', async () => {
+    await set({}, fleet(['a'], { flag: '<red>' }))
+    const { uid } = (await live()).metadata
+    const made = await stage.server.client({ manager: 'metacontroller' }).create({
+      ...ship('a', '<red>'),
+      metadata: {
+        name: 'a',
+        namespace: 'default',
+        labels: { fleet: 'north' },
+        annotations: {
+          [lastAppliedAnnotation]:
+            '{"apiVersion":"v1","data":{"flag":"\\u003cred\\u003e"},"kind":"ConfigMap","metadata":{"labels":{"fleet":"north"},"name":"a","namespace":"default"}}',
+        },
+        ownerReferences: [
+          {
+            apiVersion: 'harbour.example.com/v1',
+            kind: 'Fleet',
+            name: 'north',
+            uid: uid ?? '',
+            controller: true,
+            blockOwnerDeletion: true,
+          },
+        ],
+      },
+    } as unknown as KubeObject)
+    await stage.client.patch(configMaps, 'default/a', { merge: { data: { foreign: 'yes' } } })
+    const before = (await ships())['a']
+    await stage.apply(controller())
+    await stage.pass(3)
+    const taken = (await ships())['a']
+    expect([hook.calls.length > 0, taken?.metadata.uid, taken?.metadata.resourceVersion]).toEqual([
+      true,
+      made.metadata.uid,
+      before?.metadata.resourceVersion,
+    ])
+    await stage.apply(fleet(['a'], { flag: 'blue' }))
+    await stage.pass(2)
+    const after = (await ships())['a']
+    expect([after?.metadata.uid, after?.data]).toEqual([made.metadata.uid, { flag: 'blue', foreign: 'yes' }])
+  })
+})
+
 describe('a response that is wrong', () => {
   test.each<[string, object, string]>([
     [

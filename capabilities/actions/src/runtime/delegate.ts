@@ -1,4 +1,5 @@
 // Runs on behalf of callers: the Jobs of maps that name an account are created and read with the rights of the server.
+import { randomUUID } from 'node:crypto'
 import type { Client } from '@fairlead/client'
 import type { Caller, Right, Rights } from './rights.ts'
 
@@ -21,7 +22,8 @@ export class Delegate {
   constructor(client: Client, rights: Rights) {
     this.client = client
     this.#rights = rights
-    this.#self = { client, user: { name: 'system:fairlead:actions', groups: [] } }
+    // The rules of callers are cached by their names: no caller may have this one.
+    this.#self = { client, user: { name: `system:fairlead:actions:${randomUUID()}`, groups: [] } }
   }
 
   /** Reports whether the server may create Jobs in a namespace. */

@@ -79,6 +79,9 @@ export const capabilities: readonly CapabilityEntry[] = [
 ]
 
 /** Returns the groups of commands of a capability. */
-export function groupsOf({ name, aliases, summary, commands, groups = [] }: CapabilityEntry): readonly CommandGroup[] {
-  return commands === undefined ? groups : [{ name, ...(aliases && { aliases }), summary, commands }, ...groups]
+export function groupsOf(entry: CapabilityEntry): readonly CommandGroup[] {
+  const { name, aliases, summary, groups = [] } = entry
+  if (entry.commands === undefined) return groups
+  const commands = (): Promise<readonly Command[]> => entry.commands!()
+  return [{ name, ...(aliases && { aliases }), summary, commands }, ...groups]
 }

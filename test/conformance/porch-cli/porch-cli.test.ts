@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { parseAllDocuments } from 'yaml'
 import { ApiServer, memory } from '@fairlead/apiserver'
 import type { Client } from '@fairlead/client'
 import { installDefinitions, Manager } from '@fairlead/controller'
 import type { CapabilityInstance } from '@fairlead/controller'
+import { parseYaml, parseYamlDocuments } from '@fairlead/kube'
 import { packages, RepositoryKind } from '@fairlead/packages'
 import { dataPath, describeData, readData } from '../../support/conformance-data.ts'
 import { findKubectl } from '../../support/kubectl.ts'
@@ -52,7 +52,7 @@ function scenarios(): readonly Scenario[] {
     .sort()
     .map((name) => {
       const text = readData('third-party', 'porch', 'test', 'e2e', 'cli', 'testdata', name, 'config.yaml')
-      const read = parseAllDocuments(text)[0]!.toJS() as Omit<Scenario, 'name'>
+      const read = parseYaml(text) as unknown as Omit<Scenario, 'name'>
       return { ...read, name, usesPorchTestRepo: read.usesPorchTestRepo }
     })
 }
@@ -196,7 +196,7 @@ function normal(
 }
 
 function documents(text: string): unknown {
-  const values = parseAllDocuments(text).map((document) => document.toJS() as unknown)
+  const values = parseYamlDocuments(text) as unknown[]
   return JSON.parse(JSON.stringify(values), (key, value: unknown) =>
     key === 'resourceVersion' || key === 'creationTimestamp' ? undefined : value,
   ) as unknown

@@ -1,5 +1,5 @@
-// Validation of Repositories, and the rights that their writers need: a Repository reads a Secret, and possibly files of
-// the server, on behalf of its writer.
+// Validation of Repositories, and the rights that their writers need: a Repository reads a Secret, and possibly files
+// of the server, on behalf of its writer.
 import type { RequiredAccess, Validator } from '@fairlead/controller'
 import { fieldErrors } from '@fairlead/kube'
 import type { FieldError, KubeObject } from '@fairlead/kube'

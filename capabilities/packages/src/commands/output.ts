@@ -9,7 +9,7 @@ export interface TableColumn {
   cell(object: KubeObject): string
 }
 
-/** How a list of objects is printed. */
+/** Options of {@link printed}. */
 export interface OutputOptions {
   /** Format of `-o`; '' for the table. */
   readonly output: string
@@ -19,7 +19,7 @@ export interface OutputOptions {
   readonly withNamespace?: boolean
   /** Tables have a header. */
   readonly headers: boolean
-  /** Exactly this one object was asked for: JSON and YAML print no list. */
+  /** One object is named: JSON and YAML print no list. */
   readonly isSingle: boolean
 }
 
@@ -94,10 +94,10 @@ function customColumns(specification: string): readonly TableColumn[] {
   return specification.split(',').map((part) => {
     const colon = part.indexOf(':')
     if (colon <= 0) throw usageError(`unexpected custom-columns spec: ${part}, expected <header>:<json-path-expr>`)
-    const { find } = parseJsonPath(relaxedJsonPath(part.slice(colon + 1)), { allowMissingKeys: true })
+    const template = parseJsonPath(relaxedJsonPath(part.slice(colon + 1)), { allowMissingKeys: true })
     return {
       name: part.slice(0, colon),
-      cell: (object) => find(asJson(object)).flat().map(text).join(',') || '<none>',
+      cell: (object) => template.find(asJson(object)).flat().map(text).join(',') || '<none>',
     }
   })
 }

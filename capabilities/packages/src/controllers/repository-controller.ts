@@ -73,7 +73,7 @@ async function reconcile(
   return next === undefined ? undefined : after(next - now)
 }
 
-/** Returns when a repository is read again, in milliseconds since the epoch. Nobody else writes to a managed one. */
+/** Returns when a repository is read again, in milliseconds since the epoch. A managed one has no other writer. */
 function nextSync({ spec, status }: Repository, now: number, random: number): number | undefined {
   const schedule = spec?.sync?.schedule === undefined ? undefined : parseCron(spec.sync.schedule)
   const polled = spec?.git?.repo === undefined ? undefined : now + pollInterval * (1 + random / 10)

@@ -4,7 +4,7 @@ import type { PackageFiles } from '../engine/package-files.ts'
 import { GitError } from './git-error.ts'
 import { checkPath } from './tree.ts'
 
-/** Who made a commit, and when. */
+/** The author or committer of a commit, with the time. */
 export interface Signature {
   readonly name: string
   readonly email: string

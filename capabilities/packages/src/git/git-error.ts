@@ -41,7 +41,7 @@ export class GitError extends Error {
   }
 }
 
-/** What git prints to standard error, in the order of precedence. The C locale is set for every call. */
+/** Messages of git on standard error by code, in the order of precedence. The C locale is set for every call. */
 const patterns: readonly (readonly [GitErrorCode, RegExp])[] = [
   [
     'RefChanged',
@@ -72,7 +72,7 @@ const patterns: readonly (readonly [GitErrorCode, RegExp])[] = [
 export function gitFailure(command: string, stderr: string): GitError {
   const lines = withoutCredentials(stderr).split('\n')
   const relevant = lines.filter(
-    (line) => /^(fatal|error|remote|missing|broken|\s*!)/.test(line) && !/^error: failed to push/.test(line),
+    (line) => /^(fatal|error|remote|missing|broken|\s*!)/.test(line) && !line.startsWith('error: failed to push'),
   )
   const message = (relevant.length > 0 ? relevant : lines)
     .map((line) => line.trim())

@@ -1,5 +1,5 @@
-// Where Porch keeps the revisions of packages in a repository: drafts and proposed revisions on branches, published ones
-// as tags, proposed deletions as branches that only have to exist.
+// The places of package revisions in a repository, as Porch keeps them: drafts and proposed revisions on branches,
+// published ones as tags, proposed deletions as branches that only have to exist.
 import type { RefCommit } from './repository.ts'
 
 /** The meaning of a ref. Paths are those in the repository. */

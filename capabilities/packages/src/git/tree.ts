@@ -84,7 +84,7 @@ async function collect(
   }
 }
 
-/** Throws for a path that is absolute, leaves the package or has a meaning for git. @throws GitError `InvalidContent` */
+/** Refuses a path that is absolute, leaves the package or has a meaning for git. @throws GitError `InvalidContent` */
 export function checkPath(path: string): void {
   if (path === '' || path.includes('\0') || path.includes('\n') || path.split('/').some(isUnsafe))
     throw new GitError(

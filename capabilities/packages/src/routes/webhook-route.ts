@@ -1,5 +1,5 @@
-// The webhook of git servers: `POST /webhooks/git/<namespace>/<repository>` reads a repository at once. The caller needs
-// the right to get the Repository; the body is not used, so that every git server can call.
+// The webhook of git servers: `POST /webhooks/git/<namespace>/<repository>` reads a repository at once. The caller
+// needs the right to get the Repository; the body is not used, so that every git server can call.
 import type { Route } from '@fairlead/controller'
 import { RepositoryKind } from '../api.ts'
 

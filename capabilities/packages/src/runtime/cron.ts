@@ -25,7 +25,7 @@ const names: Readonly<Record<number, readonly string[]>> = {
 
 const minute = 60_000
 
-/** How far ahead a time is looked for: a schedule for 29 February only has one in eight years at most. */
+/** Minutes ahead in which a time is looked for: a schedule for 29 February only has one in eight years at most. */
 const horizon = 8 * 366 * 24 * 60
 
 /** A schedule: the allowed values of each field. */

@@ -1,4 +1,4 @@
-// What storages need of the engine: rendering and updating packages.
+// The port through which storages render and update packages.
 import type { RenderReport } from '../api.ts'
 import type { PackageFiles } from '../engine/package-files.ts'
 import type { PackageUpdate, UpdatedPackage } from '../engine/update/update-package.ts'

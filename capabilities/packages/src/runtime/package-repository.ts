@@ -30,7 +30,7 @@ export interface RepositorySettings extends IndexScope {
   readonly author: { readonly name: string; readonly email: string } | undefined
 }
 
-/** What a repository needs from its surroundings. */
+/** The port of a repository: its remote, its clock, and the handler of its changes. */
 export interface RepositoryHost {
   readonly clock: Clock
   /** Returns the remote with its credentials, read anew for each use. */

@@ -29,7 +29,7 @@ export const pushOnRenderFailure = 'porch.kpt.dev/push-on-render-failure'
 
 type Listener = (change: StorageChange) => void
 
-/** What a service needs. */
+/** Options of a {@link PackageService}. */
 export interface PackageServiceOptions {
   readonly repositories: Repositories
   readonly states: RevisionStates
@@ -234,7 +234,7 @@ export class PackageService implements Disposable {
     )
   }
 
-  /** Fetches a package that is not registered. The caller needs the right to read the Secret, or files of the server. */
+  /** Fetches a package that is not registered. The caller needs the right to read the Secret, or local paths. */
   async #fetch(
     namespace: string,
     { repo, ref, directory, secretRef }: GitPackage,

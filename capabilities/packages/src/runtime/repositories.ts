@@ -99,8 +99,8 @@ export class Repositories implements AsyncDisposable {
   }
 
   /**
-   * Resolves when the revisions of every Repository are known that was read before, in this process or an earlier one: a
-   * list without them would say that they are deleted. @throws StatusError 503 while one cannot be read
+   * Resolves when the revisions of every Repository are known that was read before, in this process or an earlier one:
+   * a list without them would say that they are deleted. @throws StatusError 503 while one cannot be read
    */
   async ready(namespace: string | undefined, signal: AbortSignal): Promise<void> {
     await this.#objects.informer.waitForState(signal)

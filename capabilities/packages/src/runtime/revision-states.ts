@@ -1,4 +1,4 @@
-// What the API adds to revisions and git does not hold: labels, annotations, owners, finalizers, and the outcome of the
+// The part of revisions that git does not hold: labels, annotations, owners, finalizers, and the outcome of the
 // last render. Kept in PackageRev objects, one per revision, as Porch does.
 import { kind } from '@fairlead/client'
 import type { Client, Kind } from '@fairlead/client'

@@ -2,7 +2,7 @@
 import type { Task } from '../api.ts'
 import type { Lifecycle } from '../engine/lifecycle.ts'
 
-/** The revision of the content that stands on the branch, whatever its tags. */
+/** The revision of the content of the branch, whatever its tags. */
 export const placeholder = -1
 
 /** A revision. Its content never changes: another commit is another value. */

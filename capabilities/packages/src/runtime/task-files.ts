@@ -16,7 +16,7 @@ import type { PackageRepository } from './package-repository.ts'
 import { placeholder } from './revision.ts'
 import type { Located } from './repositories.ts'
 
-/** What tasks read. */
+/** The port through which tasks read upstreams. */
 export interface TaskContext {
   readonly repository: PackageRepository
   readonly packageName: string

@@ -2,7 +2,6 @@
 import type { StorageColumn } from '@fairlead/controller'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { latestLabel, porchGroup } from '../api.ts'
-import { lifecycles } from '../engine/lifecycle.ts'
 
 const string = (description: string): JsonObject => ({ type: 'string', description })
 const object = (description: string, properties: JsonObject, required: readonly string[] = []): JsonObject => ({
@@ -189,9 +188,6 @@ export const packageDefinition: KubeObject = definition(
     }),
   },
 )
-
-/** Lifecycles that the API accepts. */
-export const lifecycleValues: readonly string[] = lifecycles
 
 function column(
   name: string,

@@ -1,13 +1,6 @@
 // Errors of git and of packages as the API answers them.
-import {
-  badRequest,
-  conflict,
-  failure,
-  forbidden,
-  internalError,
-  serviceUnavailable,
-  StatusError,
-} from '@fairlead/kube'
+import { badRequest, conflict, failure, forbidden, internalError, serviceUnavailable } from '@fairlead/kube'
+import type { StatusError } from '@fairlead/kube'
 import { PackageError } from '../engine/package-error.ts'
 import { GitError } from '../git/git-error.ts'
 

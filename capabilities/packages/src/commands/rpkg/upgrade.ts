@@ -79,7 +79,7 @@ async function upgrade(
   })
 }
 
-/** Returns the upstream that a revision was made from, by its task or those of the revisions that it was copied from. */
+/** Returns the upstream of a revision, by its task or those of the revisions that it was copied from. */
 function upstreamName(all: readonly PackageRevision[], revision: PackageRevision): string | undefined {
   for (let current: PackageRevision | undefined = revision, steps = 0; current !== undefined; steps++) {
     const task: NonNullable<PackageRevision['spec']['tasks']>[number] | undefined = current.spec.tasks?.[0]

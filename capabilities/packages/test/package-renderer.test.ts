@@ -106,6 +106,26 @@ describe('a render', () => {
     await expect(rendering).rejects.toThrow('stopped')
   })
 
+  test('of files that were rendered before reports the same events and files', async () => {
+    const reported: string[][] = []
+    const once = async (): Promise<RenderResult> => {
+      const events: string[] = []
+      reported.push(events)
+      const onEvent = ({ type }: { type: string }): void => void events.push(type)
+      return await renderer.run(job(labels), { signal: new AbortController().signal, onEvent })
+    }
+    const [first, second] = [await once(), await once()]
+    expect(second.files).toEqual(first.files)
+    expect(reported).toEqual(Array(2).fill(['package', 'running', 'passed', 'finished']))
+  })
+
+  test('runs a program each time, whatever it printed before', async () => {
+    const request = job(`  mutators:\n    - exec: "sh -c 'date +%N >&2; cat'"\n`, { allowExec: true })
+    const [first, second] = [await render(request), await render(request)]
+    expect([first.error, second.error]).toEqual([undefined, undefined])
+    expect(second.results[0]?.stderr).not.toBe(first.results[0]?.stderr)
+  })
+
   test('serves more callers than it has threads', async () => {
     const results = await Promise.all(Array.from({ length: 6 }, async () => await render(job(labels))))
     expect(results.map(({ error }) => error)).toEqual(Array(6).fill(undefined))

@@ -14,6 +14,7 @@ import type { ContainerEngine, PullPolicy } from './container-engine.ts'
 import { findContainerEngine, runContainer } from './container-engine.ts'
 import type { FunctionLimits } from './function-process.ts'
 import { defaultLimits, runProgram } from './function-process.ts'
+import { RenderCache } from './render-cache.ts'
 import type { EvaluateJob, RenderJob, RenderResult, WorkerReply, WorkerRequest } from './render-messages.ts'
 
 /** Options of a renderer. */
@@ -32,6 +33,14 @@ export interface JobOptions {
   readonly onEvent?: (event: RenderEvent) => void
 }
 
+interface ThreadResult {
+  readonly result: RenderResult
+  /** The thread can take another job. */
+  readonly isReusable: boolean
+  /** No program and no container ran. */
+  readonly isPure: boolean
+}
+
 /** Runs jobs, one a worker thread at a time; others wait in FIFO order. */
 export class PackageRenderer implements AsyncDisposable {
   readonly #limits: FunctionLimits
@@ -39,6 +48,7 @@ export class PackageRenderer implements AsyncDisposable {
   readonly #pullPolicy: PullPolicy
   readonly #idle: Worker[] = []
   readonly #queue: (() => void)[] = []
+  readonly #cache = new RenderCache()
   #free: number
   #engine: Promise<ContainerEngine | undefined> | undefined
 
@@ -50,11 +60,30 @@ export class PackageRenderer implements AsyncDisposable {
   }
 
   /**
-   * Runs a job. A function that exceeds its bounds ends the worker thread and is the error of the result.
+   * Runs a job. A function that exceeds its bounds ends the worker thread and is the error of the result. The result of
+   * files that were rendered before comes from memory.
    * @throws the signal's reason
    */
-  async run(job: RenderJob | EvaluateJob, { signal, onEvent }: JobOptions): Promise<RenderResult> {
-    signal.throwIfAborted()
+  async run(job: RenderJob | EvaluateJob, options: JobOptions): Promise<RenderResult> {
+    options.signal.throwIfAborted()
+    if (job.type === 'evaluate') return (await this.#runInThread(job, options)).result
+    const key = this.#cache.keyOf(job)
+    const known = this.#cache.get(key)
+    if (known !== undefined) {
+      for (const event of known.events) options.onEvent?.(event)
+      return known.result
+    }
+    const events: RenderEvent[] = []
+    const onEvent = (event: RenderEvent): void => {
+      events.push(event)
+      options.onEvent?.(event)
+    }
+    const { result, isPure } = await this.#runInThread(job, { signal: options.signal, onEvent })
+    if (isPure && result.error === undefined) this.#cache.set(key, result, events)
+    return result
+  }
+
+  async #runInThread(job: RenderJob | EvaluateJob, { signal, onEvent }: JobOptions): Promise<ThreadResult> {
     await this.#acquire()
     let worker: Worker | undefined
     try {
@@ -65,7 +94,7 @@ export class PackageRenderer implements AsyncDisposable {
         this.#idle.push(worker)
         worker = undefined
       }
-      return result.result
+      return result
     } finally {
       await worker?.terminate()
       this.#release()
@@ -100,12 +129,13 @@ export class PackageRenderer implements AsyncDisposable {
     job: RenderJob | EvaluateJob,
     signal: AbortSignal,
     onEvent: JobOptions['onEvent'],
-  ): Promise<{ readonly result: RenderResult; readonly isReusable: boolean }> {
+  ): Promise<ThreadResult> {
+    let isPure = true
     const progress = new Progress()
     const listeners = new AbortController()
-    const ended = Promise.withResolvers<{ readonly result: RenderResult; readonly isReusable: boolean }>()
+    const ended = Promise.withResolvers<ThreadResult>()
     const fail = (error: PackageError): void =>
-      ended.resolve({ result: progress.failed(job, error), isReusable: false })
+      ended.resolve({ result: progress.failed(job, error), isReusable: false, isPure: false })
     using timer = restartableTimer(this.#limits.timeout, () =>
       fail(
         new PackageError(
@@ -121,6 +151,7 @@ export class PackageRenderer implements AsyncDisposable {
         progress.add(reply.event)
         onEvent?.(reply.event)
       } else if (reply.type === 'run') {
+        isPure = false
         // The program has a time limit of its own.
         timer.stop()
         this.#runFunction(reply.reference, reply.resourceList, signal).then(
@@ -130,7 +161,7 @@ export class PackageRenderer implements AsyncDisposable {
               ? post({ type: 'error', error: { code: error.code, message: error.message } })
               : ended.reject(error as Error),
         )
-      } else if (reply.type === 'result') ended.resolve({ result: reply.result, isReusable: true })
+      } else if (reply.type === 'result') ended.resolve({ result: reply.result, isReusable: true, isPure })
       else ended.reject(new Error(reply.message))
     }
     const onError = (error: Error & { code?: string }): void => {

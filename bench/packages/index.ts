@@ -3,9 +3,10 @@ import type { Figure } from '../figure.ts'
 
 const scenarios: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
   merge: async () => (await import('./merge.ts')).merge(),
+  render: async () => await (await import('./render.ts')).render(),
 }
 
-/** Measures the named scenarios, or all: merge. */
+/** Measures the named scenarios, or all: merge, render. */
 export async function run(names: readonly string[] = []): Promise<readonly Figure[]> {
   const figures: Figure[] = []
   for (const [name, measure] of Object.entries(scenarios))

@@ -1,7 +1,6 @@
 // Files of resources: their documents on the way in, and the file that resources make on the way out.
 import type { PackageFiles } from '../package-files.ts'
 import { formatDocument } from '../yaml/format.ts'
-import type { SequenceIndent } from '../yaml/sequence-indent.ts'
 import { sequenceIndentOf } from '../yaml/sequence-indent.ts'
 import { contentOf, joinDocuments, yamlDocuments } from '../yaml/yaml-file.ts'
 import { joinPath } from './package-tree.ts'
@@ -29,8 +28,6 @@ export function localResources(folder: PackageFolder, files: PackageFiles): Loca
   for (const path of folder.resourceFiles) {
     const full = joinPath(folder.path, path)
     let index = 0
-    // Lists that functions add to a document without one are indented as in the document before it, as kpt does.
-    let indent: SequenceIndent | undefined
     for (const document of yamlDocuments(full, contentOf(full, files.get(full) ?? ''))) {
       if (document.isEmpty) {
         if (document.source.includes('#'))
@@ -38,8 +35,7 @@ export function localResources(folder: PackageFolder, files: PackageFiles): Loca
         continue
       }
       const location = { packagePath: folder.path, path, index: String(index) }
-      indent = sequenceIndentOf(document.source) ?? indent
-      resources.push(new Resource(document.parse(), location, indent))
+      resources.push(new Resource(document.parse(), location, sequenceIndentOf(document.source)))
       index += 1
     }
   }

@@ -8,7 +8,7 @@ export function sequenceIndentOf(source: string): SequenceIndent | undefined {
   const lines = source.split('\n')
   for (const [index, line] of lines.entries()) {
     const dash = /^( *)- /.exec(line)
-    const key = dash && /^( *)[^:]+:$/.exec(lineBefore(lines, index).replace(/ +$/, ''))
+    const key = dash && /^( *)[^:]+:$/.exec(lineBefore(lines, index).replace(/#.*$/, '').replace(/ +$/, ''))
     if (!dash || !key) continue
     const width = dash[1]!.length - key[1]!.length
     if (width === 0) return 'compact'

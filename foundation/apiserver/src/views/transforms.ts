@@ -106,7 +106,7 @@ export interface TransformedList {
   readonly field: 'items' | 'rows'
   /** The items of an empty list. */
   readonly whenEmpty: JsonValue
-  itemOf(object: KubeObject): JsonObject
+  readonly itemOf: (object: KubeObject) => JsonObject
 }
 
 /**

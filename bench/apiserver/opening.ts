@@ -1,4 +1,4 @@
-// How long a store of many objects takes to open: a process that starts on a large data folder.
+// The time that a store of many objects takes to open: a process that starts on a large data folder.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

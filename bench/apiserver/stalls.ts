@@ -1,5 +1,5 @@
-// How long one request holds all others: the longest turn of the event loop while the server handles the largest
-// requests of one tenant. Server and probe share a process; the requests come in by `inject`.
+// The time that one request holds all others: the longest iteration of the event loop while the server handles the
+// largest requests of one tenant. Server and probe share a process; the requests come in by `inject`.
 import { ApiServer } from '@fairlead/apiserver'
 import type { Figure } from '../figure.ts'
 
@@ -12,20 +12,20 @@ const many = <T>(count: number, item: (index: number) => T): T[] => Array.from({
 const named = (count: number, value: (index: number) => unknown): Record<string, unknown> =>
   Object.fromEntries(many(count, (i) => [`k${i}`, value(i)]))
 
-/** Measures the turns of the event loop while it exists: milliseconds of processor time of its thread. */
-class TurnProbe implements Disposable {
+/** Measures the iterations of the event loop while it exists: milliseconds of processor time of its thread. */
+class IterationProbe implements Disposable {
   longest = 0
   #last = threadMs()
   #isOver = false
 
   constructor() {
-    const turn = (): void => {
+    const iterate = (): void => {
       const now = threadMs()
       this.longest = Math.max(this.longest, now - this.#last)
       this.#last = now
-      if (!this.#isOver) setImmediate(turn)
+      if (!this.#isOver) setImmediate(iterate)
     }
-    setImmediate(turn)
+    setImmediate(iterate)
   }
 
   [Symbol.dispose](): void {
@@ -218,7 +218,7 @@ const send = (server: ApiServer, request: LargeRequest): Promise<number> => prep
 
 const limitMs = 100
 
-/** Measures the longest turn of the event loop for each of the requests. */
+/** Measures the longest iteration of the event loop for each of the requests. */
 export async function stalls(): Promise<Figure[]> {
   await using server = await ApiServer.start({ controllers: ['crd'] })
   await send(server, post('', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition))
@@ -239,12 +239,12 @@ export async function stalls(): Promise<Figure[]> {
     // Lets the garbage of the preparation go first.
     await new Promise((resolve) => setImmediate(resolve))
     const before = performance.now()
-    using probe = new TurnProbe()
+    using probe = new IterationProbe()
     const status = await run()
     await new Promise((resolve) => setImmediate(resolve))
     const took = performance.now() - before
     figures.push({
-      figure: `longest turn: ${request.what}`,
+      figure: `longest iteration: ${request.what}`,
       asked: `${limitMs} ms`,
       reached: `${probe.longest.toFixed(0)} ms of ${took.toFixed(0)} ms (${status})`,
       holds: probe.longest <= limitMs,

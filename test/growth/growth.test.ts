@@ -1,4 +1,4 @@
-// What a request costs grows with its size, not with the square of its size: every list, map and string of the built-in
+// The cost of a request grows with its size, not with the square of it: every list, map and string of the built-in
 // kinds, and lists and maps of a custom resource, in steps that V8 counts. `npm run test:long` measures time.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ApiServer } from '@fairlead/apiserver'

@@ -13,6 +13,7 @@ const parts: readonly { readonly name: string; readonly program: string; readonl
   { name: 'Metacontroller', program: 'long/metacontroller.ts', args: [] },
   { name: 'official suite', program: 'long/official-suite.ts', args: [] },
   { name: 'package updates beside kpt', program: 'long/kpt-updates.ts', args: ['2000'] },
+  { name: 'growth', program: 'long/growth.ts', args: [] },
   { name: 'disruptions', program: 'faults/every-disruption.ts', args: [] },
   { name: 'kill loop', program: 'faults/kill.ts', args: ['20'] },
   {

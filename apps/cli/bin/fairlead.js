@@ -35,8 +35,8 @@ async function start() {
 }
 
 /**
- * Turns the compile cache on, in a folder of the user alone: Node's own is in /tmp, where others could put code of theirs
- * into it. Without such a folder there is no cache.
+ * Turns the compile cache on, in a folder of the user alone: Node's own is in /tmp, where others could put code of
+ * theirs into it. Without such a folder there is no cache.
  */
 function enableCompileCache() {
   // On Windows the temporary folder is the user's own.

@@ -162,7 +162,7 @@ export {
   trackUpdate,
   trackUpdateSteps,
 } from './merge/managed-fields.ts'
-export { runSteps, runStepsInTurns } from './steps.ts'
+export { runSteps, runStepsCooperatively } from './steps.ts'
 export type { Steps } from './steps.ts'
 export type { ApplyRequest, ManagedFieldsRequest, UpdateRequest } from './merge/managed-fields.ts'
 export { keepUnchangedTimes } from './merge/unchanged-times.ts'

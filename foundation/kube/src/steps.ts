@@ -11,7 +11,7 @@ export function runSteps<T>(steps: Steps<T>): T {
 }
 
 /** Runs the steps and awaits `pause` between them. */
-export async function runStepsInTurns<T>(steps: Steps<T>, pause: () => Promise<void>): Promise<T> {
+export async function runStepsCooperatively<T>(steps: Steps<T>, pause: () => Promise<void>): Promise<T> {
   let step = steps.next()
   while (step.done !== true) {
     await pause()

@@ -1,4 +1,5 @@
-// The plugin CertificateSubjectRestriction: nobody requests a client certificate of the group that no authorizer checks.
+// The plugin CertificateSubjectRestriction: refuses requests for client certificates of the group that no authorizer
+// checks.
 import { forbidden } from '@fairlead/kube'
 import { requestedOrganizations } from '@fairlead/controller'
 import { mastersGroup } from '../identity/well-known-users.ts'

@@ -245,12 +245,12 @@ function eventOf(line: string): ServedEvent {
   return { type, object: object as KubeObject }
 }
 
-/** Bytes of a discovery or OpenAPI document; as of the answers of hooks. */
+/** Bytes of a discovery or OpenAPI document; as of the responses of hooks. */
 const documentLimit = 32 * 1024 * 1024
 /** Bytes of an object or a list that a client in this process reads. */
 const valueLimit = 256 * 1024 * 1024
 
-/** Returns the text of an answer. Throws an Error for one beyond the limit, of which no more is read. */
+/** Returns the text of a response. Throws an Error beyond the limit and reads no more. */
 async function wholeText(answer: IncomingMessage, limit: number, path: string): Promise<string> {
   const chunks: Buffer[] = []
   let length = 0
@@ -262,7 +262,7 @@ async function wholeText(answer: IncomingMessage, limit: number, path: string): 
   return Buffer.concat(chunks).toString()
 }
 
-/** Returns the first bytes of an answer as text. */
+/** Returns the first bytes of a response as text. */
 async function textOf(answer: IncomingMessage, limit: number): Promise<string> {
   const chunks: Buffer[] = []
   let length = 0

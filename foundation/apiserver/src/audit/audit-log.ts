@@ -1,5 +1,5 @@
-// The audit log: who did what and what came of it, as the events of kube-apiserver at level Metadata (audit.k8s.io/v1).
-// Bodies are not in it, so that no Secret is.
+// The audit log: who did what and with which result, as the events of kube-apiserver at level Metadata
+// (audit.k8s.io/v1). Bodies are not in it, so that no Secret is.
 import { randomUUID } from 'node:crypto'
 import type { Clock, JsonObject, UserInfo } from '@fairlead/kube'
 import type { ServerRequest, ServerResponse } from '../http/message.ts'

@@ -1,6 +1,6 @@
 // The CEL engine for x-kubernetes-validations: implements the interface in validation-rules.ts.
 import { yieldIfLong } from '@fairlead/client'
-import { runStepsInTurns } from '@fairlead/kube'
+import { runStepsCooperatively } from '@fairlead/kube'
 import { definitionRules, hasRules, validateRulesSteps } from '@fairlead/kube/cel'
 import type { RuleEngine } from './validation-rules.ts'
 
@@ -11,7 +11,7 @@ export const celRules: RuleEngine = {
     hasRules(schema)
       ? {
           validate: (value, old, tolerate) =>
-            runStepsInTurns(
+            runStepsCooperatively(
               validateRulesSteps(value, schema, {
                 ...(old === undefined ? {} : { old }),
                 ...(tolerate === undefined ? {} : { tolerate }),

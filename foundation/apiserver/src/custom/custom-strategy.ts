@@ -136,7 +136,7 @@ function withVersion(
 
 async function validateNew(object: JsonObject, version: VersionRules): Promise<readonly FieldError[]> {
   const { schema, scale } = version
-  const errors = await inTurns([
+  const errors = await cooperatively([
     () => validateValue(object, schema),
     () => (scale === undefined ? [] : [...validateScaleSpec(object, scale), ...validateScaleStatus(object, scale)]),
     () => validateEmbedded(object, schema),
@@ -146,7 +146,7 @@ async function validateNew(object: JsonObject, version: VersionRules): Promise<r
 }
 
 /** Returns the errors of all checks, and yields to other requests between two of them. */
-async function inTurns(checks: readonly (() => readonly FieldError[])[]): Promise<readonly FieldError[]> {
+async function cooperatively(checks: readonly (() => readonly FieldError[])[]): Promise<readonly FieldError[]> {
   const errors: FieldError[] = []
   for (const check of checks) {
     for (const error of check()) errors.push(error)
@@ -169,7 +169,7 @@ async function validateChanged(
   tolerate: Tolerate,
 ): Promise<readonly FieldError[]> {
   const { schema, scale } = version
-  const errors = await inTurns([
+  const errors = await cooperatively([
     () => validateValue(object, schema, { old }),
     () => (scale === undefined ? [] : [...validateScaleSpec(object, scale), ...validateScaleStatus(object, scale)]),
     () => validateEmbedded(object, schema),
@@ -186,7 +186,7 @@ async function validateStatus(
 ): Promise<readonly FieldError[]> {
   const { schema, statusSchema, scale } = version
   const { status } = object
-  const errors = await inTurns([
+  const errors = await cooperatively([
     () =>
       status === undefined || statusSchema === undefined
         ? []

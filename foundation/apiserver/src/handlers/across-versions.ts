@@ -1,5 +1,6 @@
 // managedFields across versions that differ by more than their name: structured merge compares objects in the versions
-// of their managers, and only a conversion webhook knows their form there. The merge itself is pure; it runs again with each conversion that it lacked.
+// of their managers, and only a conversion webhook knows their form there. The merge itself is pure; it
+// runs again with each conversion that it lacked.
 import { asJson, asObject, stringifyJson } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { ServedResource } from '../registry/registry.ts'

@@ -2,7 +2,7 @@
 import { yieldIfLong } from '@fairlead/client'
 import {
   applyServerSideSteps,
-  runStepsInTurns,
+  runStepsCooperatively,
   asJson,
   asObject,
   badRequest,
@@ -59,7 +59,7 @@ export async function applyObject(
       if (current === undefined && !isNamed) throw undeterminableName(scope)
       const now = timestamp(server.clock.now())
       const merged = await acrossVersions(scope.resource, (versions) =>
-        runStepsInTurns(
+        runStepsCooperatively(
           applyServerSideSteps({
             live: current,
             applied: asObject(configuration),

@@ -13,7 +13,7 @@ import {
   notFound,
   parseApiVersion,
   trackUpdateSteps,
-  runStepsInTurns,
+  runStepsCooperatively,
 } from '@fairlead/kube'
 import type { FieldError, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { finalizerWarnings, validateMetadata, validateMetadataUpdate } from '../objects/metadata-validation.ts'
@@ -211,7 +211,7 @@ async function tracked(
   now: string,
 ): Promise<Draft> {
   const updated = await acrossVersions(scope.resource, (versions) =>
-    runStepsInTurns(
+    runStepsCooperatively(
       trackUpdateSteps({
         live,
         updated: asObject(draft),

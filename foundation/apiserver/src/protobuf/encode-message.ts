@@ -25,7 +25,7 @@ export function encodeMessage(type: MessageType, value: JsonObject): Uint8Array 
   return writer.finish()
 }
 
-/** Encodes one item of a repeated field, as it stands in the bytes of the message. */
+/** Encodes one item of a repeated field, as it is in the bytes of the message. */
 export function encodeItem(type: MessageType, name: string, item: JsonValue): Uint8Array {
   const field = type.byJsonName.get(name)
   if (field === undefined) return new Uint8Array()

@@ -58,7 +58,9 @@ export function encodeProtobuf(object: JsonObject): Uint8Array | undefined {
   return type === undefined ? undefined : sealEnvelope({ apiVersion, kind, raw: encodeMessage(type, object) })
 }
 
-/** Returns the encoder of a list, of which `head` is all but the items; undefined when its kind has no protobuf form. */
+/**
+ * Returns the encoder of a list, of which `head` is all but the items; undefined when its kind has no protobuf form.
+ */
 function encodeProtobufList(head: JsonObject): ProtobufListEncoder | undefined {
   const { apiVersion = '', kind } = head
   if (typeof apiVersion !== 'string' || typeof kind !== 'string') return undefined

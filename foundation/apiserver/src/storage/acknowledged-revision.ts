@@ -1,5 +1,5 @@
-// The newest acknowledged revision, in a file beside the database: SQLite ends its log at the first damaged page without
-// an error, and only something outside of it knows that there was more.
+// The newest acknowledged revision, in a file beside the database: SQLite ends its log at the first damaged page
+// without an error, and only something outside of it knows that there was more.
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 
@@ -7,8 +7,8 @@ import { crc32 } from 'node:zlib'
 const width = 16
 
 /**
- * The file. It is written after each commit and never flushed: it survives the end of the process, and after a power cut
- * it may be behind the database, never ahead.
+ * The file. It is written after each commit and never flushed: it survives the end of the process, and after a power
+ * cut it may be behind the database, never ahead.
  */
 export class AcknowledgedRevision {
   readonly #file: number

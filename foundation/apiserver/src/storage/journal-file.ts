@@ -32,8 +32,8 @@ export class JournalFileError extends Error {
 }
 
 /**
- * Migrations from format n to n + 1, as SQL or a function. The format is in `user_version`; a new file runs all of them.
- * Never change a released one.
+ * Migrations from format n to n + 1, as SQL or a function. The format is in `user_version`; a new file runs all of
+ * them. Never change a released one.
  */
 const migrations: readonly (string | ((database: DatabaseSync) => void))[] = [
   `create table version (

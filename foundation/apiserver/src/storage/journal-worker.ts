@@ -7,7 +7,7 @@ const port = parentPort!
 let file: JournalFile | undefined
 let checkpointDue = false
 
-/** SQLITE_FULL: the disk, or the quota of the user, has no room. The transaction was rolled back. */
+/** SQLITE_FULL: the disk, or the quota of the user, has no space. The transaction was rolled back. */
 const sqliteFull = 13
 
 function reply(message: JournalReply): void {

@@ -61,7 +61,7 @@ export interface Write {
  * - `RevisionExpired`: that revision has been compacted. List again.
  * - `RevisionInFuture`: that revision does not exist yet.
  * - `CommitFailed`: the journal failed to commit the write; whether it persists is unknown until the next commit.
- * - `StorageFull`: the disk has no room for the write; nothing of it was kept.
+ * - `StorageFull`: the disk has no space for the write; nothing of it was kept.
  * - `StoreClosed`: the store was disposed.
  * - `StoreLocked`: another process uses the data folder; the message names it.
  * - `FormatTooNew`: a newer version wrote the data folder. It is left unchanged.

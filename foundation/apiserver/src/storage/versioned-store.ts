@@ -287,7 +287,7 @@ class VersionedStore implements Store {
         `Revision ${revision} does not exist yet; the newest is ${this.#visible}.`,
       )
     }
-    // Like etcd, whose compaction is by age alone, a read does not wait for the next write to find its revision too old.
+    // Compaction is by age, as in etcd: on a server without writes, too, a read finds its revision too old.
     const oldest = this.#times.at(this.#clock.now() - this.#window.milliseconds)
     if (revision < oldest)
       throw new StoreError(

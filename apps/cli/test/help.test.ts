@@ -54,7 +54,7 @@ test("commands that use a cluster have kubectl's flags", () => {
 
 /** Modules that help may load: the parser, declarations of commands, and what they need. */
 const cheap =
-  /\/apps\/cli\/(bin|src)\/|\/src\/commands\/(index|pkg|[a-z]+\/index)\.ts$|\/(offline\/src\/command-error|controller\/src\/command)\.ts$|\/node_modules\/commander\//
+  /\/apps\/cli\/(bin|src)\/|\/src\/commands\/(index|pkg|generate|[\w-]+-commands|[a-z]+\/index)\.ts$|\/(offline\/src\/command-error|controller\/src\/command)\.ts$|\/node_modules\/commander\//
 
 test('the help of `up` names every example', () => {
   let help = ''

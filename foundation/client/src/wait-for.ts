@@ -26,8 +26,8 @@ export interface WaitOptions extends CallOptions {
 }
 
 /**
- * Returns the milliseconds of waits that name none: 4000, less than the limit of a test in vitest, so that the reason is
- * shown and not the limit. The environment variable `FAIRLEAD_WAIT_TIMEOUT` sets it for slow machines.
+ * Returns the milliseconds of waits that name none: 4000, less than the limit of a test in vitest, so that the reason
+ * is shown and not the limit. The environment variable `FAIRLEAD_WAIT_TIMEOUT` sets it for slow machines.
  */
 function defaultTimeout(): number {
   const wanted = Number(process.env['FAIRLEAD_WAIT_TIMEOUT'])

@@ -7,9 +7,8 @@ export class RecordedAccess {
   /** Verbs by `group/resource`. */
   readonly #verbs = new Map<string, Set<string>>()
 
-  /** Returns a transport that records the requests that it forwards. What others are impersonated for is not recorded. */
+  /** Returns a transport that records the requests that it forwards, but not those of impersonated users. */
   over(transport: Transport): Transport {
-    const { withLogin } = transport
     return {
       address: transport.address,
       request: (request) => {
@@ -24,7 +23,7 @@ export class RecordedAccess {
         this.#add('', impersonated(who), ['impersonate'])
         return transport.as(who)
       },
-      ...(withLogin && { withLogin: withLogin.bind(transport) }),
+      ...(transport.withLogin && { withLogin: (login) => transport.withLogin!(login) }),
       [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),
     }
   }

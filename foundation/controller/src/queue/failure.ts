@@ -8,9 +8,9 @@ import type { RetryPolicy } from './retry-policy.ts'
 
 /** The retries and the report of one type of failure. */
 export interface FailureRow {
-  /** What it means for the object that is reconciled. */
+  /** Meaning for the object that is reconciled. */
   readonly meaning: string
-  /** Local failures wait for a user, up to 1000 s; remote ones pass by themselves and are retried every 60 s at most. */
+  /** Local failures wait for a user, up to 1000 s; remote ones pass by themselves and are retried within 60 s. */
   readonly retry: RetryPolicy
   /** Reported on the object. What the next run resolves by itself is not. */
   readonly isReported: boolean
@@ -69,7 +69,7 @@ export interface Failure extends Omit<FailureRow, 'meaning'> {
   readonly type: FailureType
 }
 
-/** Returns the failure that an error stands for. An error that wraps another is the failure of its cause. */
+/** Returns the failure that an error is. An error that wraps another is the failure of its cause. */
 export function failureOf(error: unknown): Failure {
   const type = failureType(error)
   const { retry, isReported } = failures[type]

@@ -32,7 +32,7 @@ async function* filesBelow(folder: string): AsyncGenerator<string> {
   }
 }
 
-/** Writes what changed: each file is replaced at once, files that are gone are removed with folders left empty. */
+/** Writes the changes: each file is replaced at once; removed files take folders that become empty with them. */
 export async function writeChanges(folder: string, before: PackageFiles, after: PackageFiles): Promise<void> {
   for (const [path, content] of after) if (before.get(path) !== content) await replaceFile(join(folder, path), content)
   for (const path of before.keys())

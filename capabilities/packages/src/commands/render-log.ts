@@ -1,4 +1,4 @@
-// What `pkg render` and `pkg eval` print while functions run: kpt's lines, so that scripts that read them go on.
+// Lines of `pkg render` and `pkg eval` while functions run: those of kpt, so that scripts that read them go on.
 import type { StepResult } from '../engine/kptfile/kptfile.ts'
 import type { RenderEvent } from '../engine/render/pipeline.ts'
 

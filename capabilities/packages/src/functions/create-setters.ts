@@ -69,7 +69,7 @@ function commentList(
 ): void {
   const values = valuesOf(list)
   const holdsScalar = values.some((value) => scalars.some((scalar) => value.includes(scalar.value)))
-  // The elements of a list in one line have no room for comments of their own.
+  // The elements of a list in one line cannot have comments of their own.
   if (list.flow === true && holdsScalar) list.flow = false
   const setter = lists.find((candidate) => isEqual(candidate.values, values))
   if (setter === undefined) return

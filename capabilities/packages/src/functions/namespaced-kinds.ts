@@ -1,4 +1,4 @@
-// Whether Kubernetes' own kinds lie in namespaces.
+// Kubernetes' own kinds, and which of them lie in namespaces.
 import { KindCatalog, UnknownKindError } from '@fairlead/offline'
 
 let catalog: KindCatalog | undefined

@@ -163,7 +163,7 @@ function describe({ apiVersion, kind, namespace, name }: Resource): string {
   return `Resource(apiVersion=${apiVersion}, kind=${kind}, namespace=${namespace}, name=${name})`
 }
 
-/** Returns namespace and name of the resource in the upstream package, as kpt wrote them when it fetched the package. */
+/** Returns namespace and name of the resource in the upstream package, as kpt wrote them on fetching it. */
 function upstreamIdentity(resource: Resource): { readonly namespace: string; readonly name: string } | undefined {
   const parts = resource.annotation(upstreamIdentifier)?.trim().split('|')
   return parts?.length === 4 ? { namespace: parts[2]!, name: parts[3]! } : undefined

@@ -7,7 +7,7 @@ import type { Case } from '../case-file.ts'
 import type { Disagreement } from '../comparison.ts'
 import { sameSet, sameValue } from '../comparison.ts'
 
-/** What a test function does. */
+/** The behaviour of a test function. */
 interface TestFunction {
   readonly does: 'record' | 'add' | 'remove' | 'replace'
   readonly object?: JsonObject

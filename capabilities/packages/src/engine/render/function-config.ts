@@ -19,7 +19,7 @@ export function configMapOf(data: Readonly<Record<string, string>> | undefined):
 }
 
 /**
- * Returns a function's config. A resource at `configPath` is the one in memory, so that earlier functions can change it.
+ * Returns a function's config. A resource at `configPath` is the one in memory, which earlier functions can change.
  */
 export function functionConfig(
   step: KptFunction,

@@ -1,4 +1,4 @@
-// `.krmignore`: files and folders of a package that are no resources, in the subset of gitignore's format that kpt reads.
+// `.krmignore`: files and folders of a package that are no resources, in kpt's subset of gitignore's format.
 import { compileRegex } from '@fairlead/kube'
 import type { Regex } from '@fairlead/kube'
 

@@ -1,4 +1,4 @@
-// What every resource of a package must have.
+// The fields that every resource of a package must have.
 import type { Resource } from './resource.ts'
 
 const kustomizations = new Set(['kustomization.yaml', 'kustomization.yml', 'Kustomization'])

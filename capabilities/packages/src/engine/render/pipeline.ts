@@ -13,7 +13,7 @@ import { resultFields } from './result-fields.ts'
 import { formatFunctionInput, parseFunctionOutput } from './resource-list.ts'
 import { selectResources } from './selection.ts'
 
-/** What a render reports while it runs. */
+/** Progress of a render. */
 export type RenderEvent =
   | { readonly type: 'package'; readonly path: string }
   | { readonly type: 'finished'; readonly path: string }

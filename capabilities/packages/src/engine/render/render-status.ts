@@ -1,4 +1,4 @@
-// What a render did, step by step, as it is kept in the Kptfile and printed.
+// The steps of a render, as they are kept in the Kptfile and printed.
 import type { PipelineStep, RenderStatus } from '../kptfile/kptfile.ts'
 
 /** Makes the status of the steps so far. Undefined when no function was reached. */

@@ -9,7 +9,7 @@ import { Resource } from './resource.ts'
 
 /** A document without a resource, such as a licence header: kept as it is written. */
 export interface CommentDocument {
-  /** The number of resources that stand in front of it. */
+  /** The number of resources in front of it. */
   readonly before: number
   readonly source: string
 }

@@ -111,8 +111,8 @@ export class Resource {
 }
 
 /**
- * Adds an empty `metadata.annotations`, so that annotations which functions set stand before the labels or the namespace
- * that earlier functions added. kpt has its own bookkeeping annotations there while functions run.
+ * Adds an empty `metadata.annotations`, so that annotations which functions set come before the labels or the
+ * namespace that earlier functions added. kpt has its own bookkeeping annotations there while functions run.
  */
 function reserveAnnotations(fields: YAMLMap): void {
   const metadata = mapAt(fields, 'metadata')

@@ -52,7 +52,7 @@ export async function runContainer(
       `function ${image} is not built in, and there is neither docker nor podman to run its image`,
     )
   const pull = { Always: 'always', IfNotPresent: 'missing', Never: 'never' }[pullPolicy]
-  const isolation = ['--network=none', '--user=nobody', '--security-opt=no-new-privileges', '--cap-drop=ALL']
+  const isolation = ['--network=none', '--user=65534', '--security-opt=no-new-privileges', '--cap-drop=ALL']
   const bounds = [`--memory=${limits.memory}m`, '--pids-limit=256']
   const args = ['run', '--rm', '-i', ...isolation, ...bounds, `--pull=${pull}`, image]
   return await runProgram([engine.program, ...args], input, { name: image, signal, timeout: limits.timeout })

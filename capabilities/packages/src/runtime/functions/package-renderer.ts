@@ -205,7 +205,7 @@ export class PackageRenderer implements AsyncDisposable {
   }
 }
 
-/** What a job reported so far, for the result of one that is cut off. */
+/** Progress of a job, for the result of one that is cut off. */
 class Progress {
   readonly #steps: PipelineStep[] = []
   #running: PipelineStep | undefined
@@ -219,7 +219,7 @@ class Progress {
     this.#running = undefined
   }
 
-  /** What runs now. */
+  /** The function that runs now. */
   get current(): string {
     if (this.#running === undefined) return 'the render'
     return `function ${this.#running.image ?? this.#running.exec ?? ''}`

@@ -1,5 +1,5 @@
-// Results of renders by the content of their files. Functions of this package are deterministic: the same files give the
-// same result.
+// Results of renders by the content of their files. Functions of this package are deterministic: the same files
+// give the same result.
 import { createHash } from 'node:crypto'
 import type { RenderEvent } from '../../engine/render/pipeline.ts'
 import type { RenderJob, RenderResult } from './render-messages.ts'

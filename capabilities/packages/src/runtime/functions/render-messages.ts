@@ -5,7 +5,7 @@ import type { PackageFiles } from '../../engine/package-files.ts'
 import type { KptFunction, PipelineStep, RenderStatus } from '../../engine/kptfile/kptfile.ts'
 import type { RenderEvent } from '../../engine/render/pipeline.ts'
 
-/** How resources are returned: as text beside the files, or as the only files. */
+/** The form of returned resources: text beside the files, or the only files. */
 export type ResourceOutput = 'list' | 'documents' | 'files'
 
 /** Starts a job. */

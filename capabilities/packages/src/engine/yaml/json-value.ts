@@ -1,12 +1,12 @@
 // Nodes of the `yaml` library as JSON values.
-import type { Document, Node, Pair, YAMLMap } from 'yaml'
+import type { Alias, Document, Node, Pair, YAMLMap } from 'yaml'
 import type { JsonValue, MutableJsonObject } from '@fairlead/kube'
 import { isJsonObject, setOwn, yamlLibrary } from '@fairlead/kube'
 import type { PackagePosition } from '../package-error.ts'
 import { PackageError } from '../package-error.ts'
 
 /** The number of values that a document may have once its aliases are resolved. */
-const maxValues = 1_000_000
+const maxValues = 500_000
 
 /** Returns the JSON value of a node; integers beyond 2^53 are bigint. @throws PackageError `InvalidYaml` */
 export function jsonOf(node: unknown, document: Document, position: PackagePosition = {}): JsonValue {
@@ -18,6 +18,7 @@ class Converter {
   readonly #document: Document
   readonly #position: PackagePosition
   readonly #open = new Set<unknown>()
+  readonly #targets = new Map<Alias, Node | undefined>()
   #count = 0
 
   constructor(document: Document, position: PackagePosition) {
@@ -30,7 +31,7 @@ class Converter {
     const { isAlias, isMap, isScalar, isSeq } = this.#yaml
     if (isScalar(node)) return scalarOf(node.value)
     if (isAlias(node)) {
-      const target = node.resolve(this.#document)
+      const target = this.#targetOf(node)
       if (target === undefined) throw this.#error(`unknown anchor '${node.source}' referenced`)
       if (this.#open.has(target)) throw this.#error(`anchor '${node.source}' value contains itself`)
       this.#open.add(target)
@@ -41,6 +42,12 @@ class Converter {
     if (isSeq(node)) return node.items.map((item) => this.value(item))
     if (isMap(node)) return this.#map(node)
     return scalarOf(node)
+  }
+
+  /** Returns the node of an alias; the library searches the document for it. */
+  #targetOf(alias: Alias): Node | undefined {
+    if (!this.#targets.has(alias)) this.#targets.set(alias, alias.resolve(this.#document) as Node | undefined)
+    return this.#targets.get(alias)
   }
 
   #map(map: YAMLMap): JsonValue {

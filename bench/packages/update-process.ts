@@ -1,4 +1,5 @@
-// `pkg get` and `pkg update` in a process of their own, as a user runs them: node update-process.ts get|update ARGUMENTS.
+// `pkg get` and `pkg update` in a process of their own:
+// node update-process.ts get|update ARGUMENTS
 import { pkgCommands } from '@fairlead/packages/commands'
 
 const [name, ...args] = process.argv.slice(2)

@@ -17,7 +17,7 @@ export type { Kptfile } from './engine/kptfile/kptfile.ts'
 
 // revisions
 export { enforcesGates, transition, unmetGates } from './engine/lifecycle.ts'
-export type { Lifecycle, LifecycleVerb, Refusal } from './engine/lifecycle.ts'
+export type { Lifecycle, LifecycleVerb, TransitionError } from './engine/lifecycle.ts'
 export {
   deletionProposedBranch,
   draftBranch,

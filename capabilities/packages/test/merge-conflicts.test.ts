@@ -36,7 +36,11 @@ describe('a conflict', () => {
     ['the type of a value', '{a: {b: 1}}', '{a: text}', '{a: {b: 2}}', 'spec.a', '{a: text}'],
     ['a key with dots', '{"a.b/c": 1}', '{"a.b/c": 2}', '{"a.b/c": 3}', 'spec["a.b/c"]', '{"a.b/c": 2}'],
   ])('about %s names its path and is decided by the policy', (_, base, upstream, local, path, result) => {
-    const [b, u, l] = [base, upstream, local].map((spec) => ({ 'w.yaml': widget(spec) })) as [Content, Content, Content]
+    const [b, u, l] = [base, upstream, local].map((spec): Content => ({ 'w.yaml': widget(spec) })) as [
+      Content,
+      Content,
+      Content,
+    ]
     const taken = merge(b, u, l)
     expect(taken.conflicts.map(place)).toEqual([`w.yaml example.org/Widget/w ${path}: upstream`])
     expect(taken.files.get('w.yaml')).toBe(widget(result))

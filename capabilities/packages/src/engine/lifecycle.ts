@@ -11,8 +11,8 @@ export const lifecycles: readonly Lifecycle[] = ['Draft', 'Proposed', 'Published
 /** The request: an update of the revision, of its approval subresource, of its resources, or a delete. */
 export type LifecycleVerb = 'update' | 'approval' | 'resources' | 'delete'
 
-/** Refusal of a request, as the API answers it. */
-export type Refusal =
+/** The reason why a request is refused, as the API reports it. */
+export type TransitionError =
   | { readonly reason: 'Invalid'; readonly errors: readonly FieldError[] }
   | { readonly reason: 'Forbidden' | 'BadRequest'; readonly message: string }
 
@@ -25,7 +25,7 @@ export function isPublished(lifecycle: string): boolean {
  * Returns why a request may not move a revision from one lifecycle to another; undefined when it may. `to` is null for
  * a delete and equals `from` for resources. An unchanged lifecycle is no transition, except for approval.
  */
-export function transition(from: Lifecycle, to: Lifecycle | null, verb: LifecycleVerb): Refusal | undefined {
+export function transition(from: Lifecycle, to: Lifecycle | null, verb: LifecycleVerb): TransitionError | undefined {
   switch (verb) {
     case 'delete':
       return from === 'Published' ? { reason: 'Forbidden', message: deletePublished } : undefined
@@ -47,7 +47,7 @@ function notADraft(lifecycle: Lifecycle): string {
   return `cannot update a package revision with lifecycle value "${lifecycle}"; package must be Draft`
 }
 
-function refusal(errors: readonly FieldError[]): Refusal | undefined {
+function refusal(errors: readonly FieldError[]): TransitionError | undefined {
   return errors.length === 0 ? undefined : { reason: 'Invalid', errors }
 }
 

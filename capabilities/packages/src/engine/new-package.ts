@@ -2,7 +2,7 @@
 import { stringifyYaml } from '@fairlead/kube'
 import type { PackageFiles } from './package-files.ts'
 
-/** What a new package says about itself. */
+/** The description of a new package. */
 export interface NewPackage {
   readonly name: string
   readonly description?: string

@@ -1,5 +1,5 @@
-// porch.json: merges, renders, lifecycle and names on the engine of @fairlead/packages. Areas of variants are not built yet: their
-// cases count as failed.
+// porch.json: merges, renders, lifecycle and names on the engine of @fairlead/packages. Areas of variants are not
+// built yet: their cases count as failed.
 import type { Lifecycle, LifecycleVerb } from '@fairlead/packages'
 import {
   deletionProposedBranch,
@@ -79,7 +79,7 @@ function playLifecycle(input: Case['input'], want: Case['want']): Disagreement[]
 
 const statusOf = { Invalid: 422, Forbidden: 403, BadRequest: 400 } as const
 
-/** Returns the status of the answer as the server composes it: precondition, then lifecycle, then readiness gates. */
+/** Returns the HTTP status as the server composes it: precondition, then lifecycle, then readiness gates. */
 function httpStatus(input: Case['input']): number {
   if (input.resourceVersion === 'stale') return 409
   const to = input.to as Lifecycle | null

@@ -56,7 +56,7 @@ function defaultIndent(path: string): SequenceIndent {
   return /(?:^|\/)Kptfile$/.test(path) ? 'wide' : 'compact'
 }
 
-/** Replaces aliases by what they stand for: nodes of one document do not see the anchors of another. */
+/** Replaces aliases by copies of their targets: nodes of one document do not see the anchors of another. */
 function withoutAliases(document: Document.Parsed): Document.Parsed {
   const { isAlias, isNode, visit } = yamlLibrary()
   const replace = (node: unknown, depth: number): Node | undefined => {

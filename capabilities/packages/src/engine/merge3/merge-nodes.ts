@@ -78,7 +78,7 @@ export class NodeMerge {
     this.conflicts.push({ path, base: yamlOf(base), ours: yamlOf(local), theirs: yamlOf(upstream), taken })
   }
 
-  /** Returns a copy of upstream's value, without null where the base had a value. Quotes and own comments stay local. */
+  /** Returns a copy of upstream's value, without null where the base had a value. Local quotes and comments stay. */
   #taken(base: Value, upstream: Value, local: Value): Value {
     if (upstream === undefined || (isNull(upstream) && !isNull(base))) return undefined
     if (upstream === null) return null

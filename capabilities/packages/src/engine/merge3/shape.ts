@@ -76,7 +76,7 @@ function typeShape(type: string, { types }: Table): Shape {
   }
 }
 
-/** Values that missing keys stand for: a port without a protocol is a TCP port. */
+/** Values of missing keys: a port without a protocol is a TCP port. */
 const defaults: Readonly<Record<string, string>> = { protocol: 'TCP' }
 
 /** Matches elements by the values of some keys. The first must be there; others may be missing or have a default. */

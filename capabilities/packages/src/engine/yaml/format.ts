@@ -153,7 +153,7 @@ class Writer {
   }
 }
 
-/** Returns anchor and tag as they stand in front of a node. */
+/** Returns anchor and tag in front of a node. */
 function propertiesOf(node: Node): string {
   const { anchor, tag } = node as Scalar
   const written = typeof tag === 'string' ? tag.replace(/^tag:yaml\.org,2002:/, '!!') : ''

@@ -21,7 +21,7 @@ export function formatScalar(node: Scalar, place: ScalarPlace): string[] {
   return allowsSingle(value) ? singleLines(value) : [goQuote(value)]
 }
 
-/** The value is still the one that the source stands for: `0x1f`, `1e3`, `~` and `yes` stay as they are. */
+/** The value is still that of the source: `0x1f`, `1e3`, `~` and `yes` stay as they are. */
 function keepsSource({ value, source }: Scalar): boolean {
   if (source === undefined) return false
   if (String(value) === source) return true

@@ -15,8 +15,8 @@ export function isKptfile(path: string): boolean {
 }
 
 /**
- * Splits a file at its `---` lines. Empty documents are left out; one of comments alone stays, for it is somebody's
- * licence header. Line breaks of Windows and a byte order mark are normalized.
+ * Splits a file at its `---` lines. Empty documents are left out; one of comments alone stays, such as a licence
+ * header. Line breaks of Windows and a byte order mark are normalized.
  */
 export function yamlDocuments(path: string, content: string): YamlDocument[] {
   const lines = content.replace(/^\u{feff}/u, '').split(/\r?\n/)
@@ -40,7 +40,7 @@ export function yamlDocuments(path: string, content: string): YamlDocument[] {
   return documents
 }
 
-/** Joins documents as they stand in a file. */
+/** Joins documents to the content of a file. */
 export function joinDocuments(sources: readonly string[]): string {
   return sources.map((source) => (source.endsWith('\n') ? source : `${source}\n`)).join('---\n')
 }

@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { updatePackage } from '@fairlead/packages'
 import type { PackageFiles } from '@fairlead/packages'
 import type { Figure } from '../figure.ts'
@@ -98,7 +99,7 @@ function commandTimes(
 }
 
 function ours(...args: readonly string[]): void {
-  const program = join(import.meta.dirname, 'update-process.ts')
+  const program = fileURLToPath(new URL('update-process.ts', import.meta.url))
   execFileSync(process.execPath, ['--conditions=@fairlead/source', program, ...args], { stdio: 'pipe' })
 }
 

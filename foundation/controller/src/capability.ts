@@ -18,7 +18,8 @@ export interface CapabilityOptions {
   readonly resolve: ReadonlyMap<string, string>
   /**
    * A folder for data that outlives the process and is no Kubernetes object, such as git repositories. The capability
-   * creates it. Undefined where nothing is kept: in-memory servers, and processes beside a real cluster without a volume.
+   * creates it. Undefined where nothing is kept: in-memory servers, and processes beside a real cluster without a
+   * volume.
    */
   readonly dataFolder?: string
   /** Cancels the set-up. What was set up is stopped by {@link CapabilityInstance.stop}. */

@@ -1,5 +1,5 @@
-// `npm run cases -- <file or folder> [--id text] [--area name]... [--quiet]`: plays engine cases (shared/cases/README.md)
-// and ends with `N passed, N failed`.
+// `npm run cases -- <file or folder> [--id text] [--area name]... [--quiet]`: plays engine cases
+// (shared/cases/README.md) and ends with `N passed, N failed`.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'

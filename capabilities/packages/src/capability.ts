@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Namespace } from '@fairlead/client'
 import type { Capability, PolicyRule, ResourceStorage } from '@fairlead/controller'
 import { AsyncDisposableStack } from '@fairlead/kube'
 import { validators } from './admission/validators.ts'
@@ -38,6 +39,7 @@ const rules: readonly PolicyRule[] = [
     verbs: ['get', 'list', 'watch', 'create', 'update', 'delete'],
   },
   { apiGroups: [''], resources: ['secrets'], verbs: ['get'] },
+  { apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'list', 'watch'] },
   {
     apiGroups: ['rbac.authorization.k8s.io'],
     resources: ['roles', 'rolebindings', 'clusterroles', 'clusterrolebindings'],
@@ -66,7 +68,8 @@ export const packages: Capability = {
     const states = await RevisionStates.load(manager.client)
     const engine = makeEngine(resources.use(new PackageRenderer()))
     const { client, access } = manager
-    const service = resources.use(new PackageService({ repositories, states, engine, client, access }))
+    const namespaces = resources.use(manager.use(Namespace)).informer
+    const service = resources.use(new PackageService({ repositories, states, engine, client, access, namespaces }))
     const packageStorage = new PackageStorage(repositories)
     const controller = startRepositoryController(manager, repositories)
     const storages: readonly ResourceStorage[] = [

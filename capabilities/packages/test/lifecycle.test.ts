@@ -1,7 +1,9 @@
 // The life of package revisions through the API, on managed and remote repositories.
 import { join } from 'node:path'
+import { Namespace } from '@fairlead/client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { PackageRevisionKind } from '@fairlead/packages'
+import { eventually } from '../../../test/support/until.ts'
 import { conditionOf, git, refsOf, Stage } from './stage.ts'
 
 let stage: Stage
@@ -99,6 +101,18 @@ test('writes through to a remote repository, and sees what others push', async (
     (object) => object !== undefined,
   )
   expect([seen?.spec.revision, seen?.metadata.labels]).toEqual([2, { 'kpt.dev/latest-revision': 'true' }])
+})
+
+test('the deletion of a namespace deletes nothing from a remote repository', async () => {
+  const remote = stage.bareRepository('remote')
+  await stage.register('blueprints', { repo: remote })
+  await stage.publish('blueprints', 'web', 'one')
+  await stage.create('blueprints', 'web', 'two', { type: 'edit', edit: { sourceRef: { name: 'blueprints.web.one' } } })
+  const before = refsOf(remote)
+  expect(before).toEqual(['refs/heads/drafts/web/two', 'refs/heads/main', 'refs/tags/web/v1'])
+  await stage.client.delete(Namespace, 'team-a')
+  await eventually(async () => expect(await stage.client.find(Namespace, 'team-a')).toBeUndefined())
+  expect(refsOf(remote)).toEqual(before)
 })
 
 test('refuses what the lifecycle does not allow, with the words of Porch', async () => {

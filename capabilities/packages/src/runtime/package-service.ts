@@ -1,8 +1,8 @@
 // Package revisions as objects: what the storages of the API share. It makes revisions by their tasks, keeps what git
 // does not hold, and notifies of changed objects.
-import type { AccessReviews, ResourceAccess, StorageChange, StorageWrite } from '@fairlead/controller'
+import type { AccessReviews, Informer, ResourceAccess, StorageChange, StorageWrite } from '@fairlead/controller'
 import type { Client } from '@fairlead/client'
-import { badRequest, failure, forbidden, jsonEqual, notFound } from '@fairlead/kube'
+import { badRequest, failure, forbidden, isTerminating, jsonEqual, notFound } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { configGroup, porchGroup } from '../api.ts'
 import type { GitPackage, Lock, PackageRevision, RenderReport, RevisionReference, Task } from '../api.ts'
@@ -36,6 +36,7 @@ export interface PackageServiceOptions {
   readonly engine: PackageEngine
   readonly client: Client
   readonly access: AccessReviews
+  readonly namespaces: Informer
 }
 
 /** The revisions of all repositories. */
@@ -45,11 +46,13 @@ export class PackageService implements Disposable {
   readonly #engine: PackageEngine
   readonly #client: Client
   readonly #access: AccessReviews
+  readonly #namespaces: Informer
   readonly #revisionListeners = new Set<Listener>()
   readonly #resourceListeners = new Set<Listener>()
   readonly #subscription: Disposable
 
-  constructor({ repositories, states, engine, client, access }: PackageServiceOptions) {
+  constructor({ repositories, states, engine, client, access, namespaces }: PackageServiceOptions) {
+    this.#namespaces = namespaces
     this.repositories = repositories
     this.states = states
     this.#engine = engine
@@ -60,6 +63,20 @@ export class PackageService implements Disposable {
 
   [Symbol.dispose](): void {
     this.#subscription[Symbol.dispose]()
+  }
+
+  /**
+   * Reports whether a revision leaves the API without being deleted from git: its namespace or its Repository is being
+   * deleted. Undefined while the namespaces are not known.
+   */
+  isReleased({ repository }: Located): boolean | undefined {
+    const { namespace, repository: name } = repository.settings
+    const registration = this.repositories.object({ namespace, name })
+    if (registration === undefined || isTerminating(registration)) return true
+    const namespaces = this.#namespaces.read()
+    if (!namespaces.known) return undefined
+    const found = namespaces.objects.get(namespace)
+    return found === undefined || isTerminating(found)
   }
 
   /** Notifies of changed PackageRevisions. */

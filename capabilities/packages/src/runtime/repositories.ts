@@ -5,7 +5,7 @@ import { mkdir, rename, rm } from 'node:fs/promises'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { InformerUse, Manager } from '@fairlead/controller'
-import { formatKey, serviceUnavailable } from '@fairlead/kube'
+import { formatKey, isTerminating, serviceUnavailable } from '@fairlead/kube'
 import type { ObjectKey } from '@fairlead/kube'
 import type { Repository } from '../api.ts'
 import { transportOf } from '../git/remote.ts'
@@ -108,12 +108,13 @@ export class Repositories implements AsyncDisposable {
     if (!known.known) throw serviceUnavailable(`the Repositories are not known: ${known.reason.message}`)
     const readBefore = known.objects
       .list(namespace === undefined ? {} : { namespace })
-      .filter(({ status }) => status?.lastFullSyncTime !== undefined)
+      .filter((object) => object.status?.lastFullSyncTime !== undefined && !isTerminating(object))
       .map(({ metadata }) => ({ namespace: metadata.namespace!, name: metadata.name! }))
     await abortable(Promise.all(readBefore.map((key) => this.#attempt(key).promise)), signal)
     for (const key of readBefore) {
       // A Repository that was deleted meanwhile has no revisions.
-      if (this.object(key) !== undefined && this.get(key)?.isSynced !== true)
+      const object = this.object(key)
+      if (object !== undefined && !isTerminating(object) && this.get(key)?.isSynced !== true)
         throw serviceUnavailable(
           `the repository ${formatKey(key)} cannot be read, so that its package revisions are not known; its condition Ready says why`,
         )
@@ -178,7 +179,10 @@ export class Repositories implements AsyncDisposable {
   async discard(object: Repository): Promise<void> {
     const settings = settingsOf(object)
     await this.close({ namespace: settings.namespace, name: settings.repository })
-    this.#attempts.delete(formatKey({ namespace: settings.namespace, name: settings.repository }))
+    const key = formatKey({ namespace: settings.namespace, name: settings.repository })
+    // A reader that waits for its first sync waits no longer.
+    this.#attempts.get(key)?.resolve()
+    this.#attempts.delete(key)
     const folder = this.#path(settings)
     if (!existsSync(folder)) return
     if (settings.url !== undefined) return rm(folder, { recursive: true, force: true })

@@ -101,7 +101,6 @@ export function planDeletion(
   const draft = draftOf(current)
   if (definition.strategy.prepareForDeletion?.(draft, timestamp(now))) return { action: 'mark', object: draft }
   if (isNamespaces(definition)) return planNamespace(definition, draft, options, now)
-  if (definition.strategy.prepareForDeletion?.(draft, timestamp(now))) return { action: 'mark', object: draft }
   const grace = graceOf(definition, current, options)
   if (grace === 'pending') return { action: 'wait' }
   const finalizers = finalizersAfter(definition, current.metadata, options)

@@ -10,6 +10,7 @@ const root = resolve(import.meta.dirname, '..')
 /** Entry points of worker threads; sources find them through their package's `imports` map. */
 const workers: Readonly<Record<string, string>> = {
   'journal-worker': join(root, 'foundation/apiserver/src/storage/journal-worker.ts'),
+  'render-worker': join(root, 'capabilities/packages/src/runtime/functions/render-worker.ts'),
   'snippet-worker': join(root, 'capabilities/actions/src/sandbox/snippet-worker.ts'),
 }
 

@@ -107,7 +107,7 @@ try {
   attempt('fairlead map --help', () =>
     run('npx', ['--no-install', 'fairlead', 'map', '--help'], project).includes('render') ? undefined : 'no render',
   )
-  for (const name of ['metacontroller', 'supply', 'actions']) {
+  for (const name of ['metacontroller', 'supply', 'actions', 'packages', 'references']) {
     attempt(`CRDs of @fairlead/${name}`, () => {
       const folder = join(project, 'node_modules/@fairlead', name, 'crds')
       return readdirSync(folder).some((file) => file.endsWith('.yaml')) ? undefined : 'no CRD'
@@ -118,6 +118,20 @@ try {
       ? undefined
       : 'no example.yaml',
   )
+  attempt('fairlead pkg render', () => {
+    const kptfile = {
+      apiVersion: 'kpt.dev/v1',
+      kind: 'Kptfile',
+      metadata: { name: 'site' },
+      pipeline: { mutators: [{ image: 'set-namespace', configMap: { namespace: 'shop' } }] },
+    }
+    const folder = join(project, 'site')
+    mkdirSync(folder)
+    writeFileSync(join(folder, 'Kptfile'), JSON.stringify(kptfile))
+    writeFileSync(join(folder, 'config.yaml'), 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: site\n')
+    run('npx', ['--no-install', 'fairlead', 'pkg', 'render', folder], project)
+    return readFileSync(join(folder, 'config.yaml'), 'utf8').includes('namespace: shop') ? undefined : 'not rendered'
+  })
   const problem = await runsUp(project)
   check('fairlead up --example snapshot-schedule', problem === undefined, problem)
 } finally {

@@ -1,5 +1,6 @@
 // The capability: packages of configuration in git (`porch.kpt.dev`, `config.porch.kpt.dev`).
-import { mkdtemp, rm } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Namespace } from '@fairlead/client'
@@ -61,7 +62,8 @@ export const packages: Capability = {
   admission: validators,
   async setup(manager, { dataFolder }) {
     const resources = new AsyncDisposableStack()
-    const folder = dataFolder ?? (await mkdtemp(join(tmpdir(), 'fairlead-packages-')))
+    // The first repository creates it: a server without one leaves no trace.
+    const folder = dataFolder ?? join(tmpdir(), `fairlead-packages-${randomUUID()}`)
     if (dataFolder === undefined) resources.defer(() => rm(folder, { recursive: true, force: true }))
     const objects = resources.use(manager.use(RepositoryKind))
     const repositories = resources.use(new Repositories(manager, folder, objects))

@@ -16,6 +16,9 @@ await client.transport[Symbol.asyncDispose]()
 process.exit(5)
 `
 
+/** One capability, for tests in which it does not matter what runs: starting all of them takes most of the time. */
+const minimal = ['--only', 'references']
+
 const node = [process.execPath, '--conditions=@fairlead/source', '--input-type=module', '-e']
 const root = join(import.meta.dirname, '../../..')
 
@@ -37,7 +40,11 @@ test('a command without --data leaves no folder behind', () =>
   }))
 
 test.each([
-  [['--', 'no-such-program'], 127, /^Fairlead is ready .*\nfairlead: no-such-program: command not found\n$/],
+  [
+    [...minimal, '--', 'no-such-program'],
+    127,
+    /^Fairlead is ready .*\nfairlead: no-such-program: command not found\n$/,
+  ],
   [['npm', 'test'], 2, /^fairlead: unexpected argument npm: write a command to run after --\n$/],
   [['--detach', '--', 'ls'], 2, /^fairlead: --detach runs no command: /],
   [
@@ -51,7 +58,7 @@ test.each([
 
 test('--detach ends when the server is ready; down stops it, and again is no error', () =>
   withFolder(async (folder) => {
-    const up = await fairlead(['up', '--detach', '--data', folder, '--port', '0'])
+    const up = await fairlead(['up', '--detach', '--data', folder, '--port', '0', ...minimal])
     expect(up).toEqual({
       code: 0,
       stdout: expect.stringMatching(
@@ -89,7 +96,8 @@ test('--detach prints why the server did not start', () =>
       stderr: `fairlead: --simulate ${folder}/none.yaml: there is no such file\n`,
     })
     writeFileSync(join(folder, 'bad.yaml'), 'x: 1\n')
-    expect(await fairlead(['up', '--detach', '--data', folder, '--simulate', join(folder, 'bad.yaml')])).toMatchObject({
+    const simulate = ['--simulate', join(folder, 'bad.yaml')]
+    expect(await fairlead(['up', '--detach', '--data', folder, ...simulate, ...minimal])).toMatchObject({
       code: 2,
       stderr: `fairlead: ${folder}/bad.yaml:1: rules must be a list; begin each rule with "- "\n`,
     })
@@ -97,7 +105,7 @@ test('--detach prints why the server did not start', () =>
 
 test('down does not stop a process that has the number of a server that was killed', () =>
   withFolder(async (folder) => {
-    const up = await UpProcess.start(folder)
+    const up = await UpProcess.start(folder, minimal)
     const file = join(folder, 'process.json')
     const server = JSON.parse(readFileSync(file, 'utf8')) as { pid: number; url: string }
     await up.kill()
@@ -112,11 +120,11 @@ test('down does not stop a process that has the number of a server that was kill
 test('a restart keeps the namespace that was chosen for the context', () =>
   withFolder(async (folder) => {
     const file = join(folder, 'kubeconfig')
-    let up = await UpProcess.start(folder)
+    let up = await UpProcess.start(folder, minimal)
     await up.stop()
     const chosen = readFileSync(file, 'utf8').replace(/^( +)cluster: fairlead$/m, '$&\n$1namespace: team-a')
     writeFileSync(file, chosen)
-    up = await UpProcess.start(folder)
+    up = await UpProcess.start(folder, minimal)
     await up.stop()
     expect(readFileSync(file, 'utf8')).toMatch(/^ +namespace: team-a$/m)
   }))

@@ -11,10 +11,14 @@ import { expect, test } from 'vitest'
 import { connect, findConnection } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
 import { UpProcess } from '../../../test/faults/up-process.ts'
+import { eventually } from '../../../test/support/until.ts'
 import { fairlead, launcher, withFolder } from './support/command.ts'
 import type { Ended } from './support/command.ts'
 
 const fixtures = join(import.meta.dirname, 'fixtures')
+/** One capability, for tests in which it does not matter what runs: starting all of them takes most of the time. */
+const minimal = ['--only', 'references']
+
 const formats = readdirSync(fixtures).filter((name) => /^data-format-\d+\.sql$/.test(name))
 
 function failed(code: number, message: string | RegExp): Ended {
@@ -104,7 +108,7 @@ test('a data folder that cannot be used is an error that names it', () =>
     const damaged = join(folder, 'damaged')
     mkdirSync(join(damaged, 'store'), { recursive: true })
     writeFileSync(join(damaged, 'store', 'objects.sqlite'), 'no database at all '.repeat(1000))
-    const { code, stderr } = await fairlead(['up', '--data', damaged])
+    const { code, stderr } = await fairlead(['up', '--data', damaged, ...minimal])
     expect({ code, lines: stderr.trimEnd().split('\n') }).toEqual({
       code: 1,
       lines: [
@@ -120,7 +124,7 @@ test('an invalid simulate file is an error with file, line and the expected valu
     const file = join(folder, 'rules.yaml')
     const message = async (text: string): Promise<Ended> => {
       writeFileSync(file, text)
-      return fairlead(['up', '--in-memory', '--port', '0', '--simulate', file])
+      return fairlead(['up', '--in-memory', '--port', '0', '--simulate', file, ...minimal])
     }
     expect(await message('apiVersion: v1\n')).toEqual(
       failed(2, `${file}:1: rules must be a list; begin each rule with "- "`),
@@ -135,7 +139,7 @@ test('an invalid simulate file is an error with file, line and the expected valu
 test('a kubeconfig that cannot be written is an error that names it', () =>
   withFolder(async (folder) => {
     mkdirSync(join(folder, 'kubeconfig'))
-    const { code, stdout, stderr } = await fairlead(['up', '--data', folder, '--port', '0'])
+    const { code, stdout, stderr } = await fairlead(['up', '--data', folder, '--port', '0', ...minimal])
     expect({ code, stdout, stderr }).toEqual(
       failed(
         1,
@@ -151,13 +155,23 @@ test('--in-memory leaves no files and does not touch the kubeconfig of the defau
     const up = await UpProcess.start(undefined, [], { cwd: folder, env: { ...process.env, TMPDIR: folder } })
     const left = (): string[] => readdirSync(folder).filter((name) => name !== 'node-compile-cache')
     expect(left()).toEqual([basename(dirname(up.kubeconfig))])
+    const client = await connect({ file: up.kubeconfig })
+    const kind = { apiVersion: 'config.porch.kpt.dev/v1alpha1', kind: 'Repository' }
+    const repository = { ...kind, metadata: { name: 'blueprints', namespace: 'default' }, spec: { type: 'git' } }
+    await client.create(repository as KubeObject)
+    await eventually(async () =>
+      expect(await client.get(kind, 'default/blueprints')).toMatchObject({
+        status: { conditions: [{ type: 'Ready', status: 'True' }] },
+      }),
+    )
+    await client.transport[Symbol.asyncDispose]()
     expect(await up.stop()).toEqual({ code: 0, output: expect.stringMatching(/Stopping\.\n$/) as string })
     expect(left()).toEqual([])
   }))
 
 test('--in-memory with --data writes only the kubeconfig into the folder', () =>
   withFolder(async (folder) => {
-    const up = await UpProcess.start(folder, ['--in-memory'])
+    const up = await UpProcess.start(folder, ['--in-memory', ...minimal])
     expect(up.kubeconfig).toBe(join(folder, 'kubeconfig'))
     expect(readdirSync(folder).sort()).toEqual(['.gitignore', 'kubeconfig', 'process.json'])
     await up.stop()
@@ -165,14 +179,14 @@ test('--in-memory with --data writes only the kubeconfig into the folder', () =>
 
 test('SIGTERM stops the server and releases the data folder', () =>
   withFolder(async (folder) => {
-    const up = await UpProcess.start(folder)
+    const up = await UpProcess.start(folder, minimal)
     expect(await up.stop('SIGTERM')).toEqual({ code: 0, output: expect.stringMatching(/Stopping\.\n$/) as string })
     expect(existsSync(join(folder, 'store', 'owner.json'))).toBe(false)
   }))
 
 test('a second signal stops the server without waiting for open requests', () =>
   withFolder(async (folder) => {
-    const up = await UpProcess.start(folder)
+    const up = await UpProcess.start(folder, minimal)
     await using _request = await endlessRequest(up)
     up.signal('SIGTERM')
     await up.says('Stopping.')
@@ -187,7 +201,7 @@ test('a second signal stops the server without waiting for open requests', () =>
 
 test('two signals that arrive together stop the server once, and cleanly', () =>
   withFolder(async (folder) => {
-    const up = await UpProcess.start(folder)
+    const up = await UpProcess.start(folder, minimal)
     up.signal('SIGTERM')
     expect(await up.stop('SIGINT')).toEqual({ code: 0, output: expect.stringMatching(/Stopping\.\n$/) as string })
     expect(existsSync(join(folder, 'store', 'owner.json'))).toBe(false)
@@ -219,9 +233,9 @@ async function endlessRequest(up: UpProcess): Promise<AsyncDisposable> {
 
 test('a second server on a data folder is refused with the process of the first, which keeps running', () =>
   withFolder(async (folder) => {
-    const first = await UpProcess.start(folder)
+    const first = await UpProcess.start(folder, minimal)
     try {
-      expect(await fairlead(['up', '--data', folder])).toEqual(
+      expect(await fairlead(['up', '--data', folder, ...minimal])).toEqual(
         failed(
           1,
           new RegExp(
@@ -230,7 +244,7 @@ test('a second server on a data folder is refused with the process of the first,
         ),
       )
       const kubeconfig = readFileSync(first.kubeconfig, 'utf8')
-      expect(await fairlead(['up', '--data', folder, '--in-memory', '--port', '0'])).toEqual(
+      expect(await fairlead(['up', '--data', folder, '--in-memory', '--port', '0', ...minimal])).toEqual(
         failed(
           1,
           new RegExp(
@@ -256,7 +270,7 @@ test('a data folder of a newer version is refused in one line and left unchanged
       using database = new DatabaseSync(file)
       database.exec('create table later (a); pragma user_version = 99')
     }
-    expect(await fairlead(['up', '--data', folder])).toEqual(
+    expect(await fairlead(['up', '--data', folder, ...minimal])).toEqual(
       failed(
         1,
         /^fairlead: The data in .*\/store has format 99, written by a newer Fairlead; this one reads up to \d+\. Use that version, or another folder\.\n$/,
@@ -292,7 +306,7 @@ test.each(formats)('a data folder of %s is opened, also again after kill -9', (f
       expect.objectContaining({ kind: 'Widget', spec: { size: 9007199254740993n } }),
     ])
     await up.kill()
-    up = await UpProcess.start(folder)
+    up = await UpProcess.start(folder, minimal)
     try {
       expect(await read(up)).toEqual(kept)
     } finally {

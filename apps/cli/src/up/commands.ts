@@ -44,8 +44,15 @@ export function addUpCommands(root: Command): void {
       const args = process.argv.slice(2)
       if (words.length > 0 && !args.includes('--'))
         throw usageError(`unexpected argument ${words[0]}: write a command to run after --`)
+      const { parseUpOptions } = await import('./options.ts')
+      const parsed = await parseUpOptions(options, words)
+      if (parsed.detach) {
+        const { isDetached, startDetached } = await import('./detached.ts')
+        if (!isDetached) return startDetached(parsed.data!, args)
+      }
+      // Loads the API server, which a usage error and the parent of a background process do without.
       const { up: run } = await import('./up.ts')
-      await run(options, words, args)
+      await run(parsed)
     })
   describe(
     up,

@@ -2,7 +2,6 @@
 import { statSync } from 'node:fs'
 import { capabilities } from '../capabilities.ts'
 import type { CapabilityEntry } from '../capabilities.ts'
-import { hostAddresses } from '@fairlead/offline'
 import { usageError } from '@fairlead/offline/command-error'
 
 export interface UpOptions {
@@ -31,7 +30,10 @@ export interface UpOptions {
 export const tourExample = 'snapshot-schedule'
 
 /** Parses the options and the command from the command line. Throws a usage error that names the flag. */
-export function parseUpOptions(raw: Readonly<Record<string, unknown>>, command: readonly string[]): UpOptions {
+export async function parseUpOptions(
+  raw: Readonly<Record<string, unknown>>,
+  command: readonly string[],
+): Promise<UpOptions> {
   const tour = raw['tour'] === true
   const detach = raw['detach'] === true
   if (detach && command.length > 0)
@@ -47,7 +49,7 @@ export function parseUpOptions(raw: Readonly<Record<string, unknown>>, command: 
     port: raw['port'] === undefined ? (isOwn ? 0 : undefined) : parsePort(String(raw['port'])),
     capabilities: raw['only'] === undefined ? capabilities : parseOnly(String(raw['only'])),
     simulate: (raw['simulate'] as readonly string[]).map(parseFile),
-    resolve: hostAddresses(raw['resolve'] as readonly string[]),
+    resolve: await parseResolve(raw['resolve'] as readonly string[]),
     example: raw['example'] === undefined ? (tour ? tourExample : undefined) : String(raw['example']),
     tour,
     runJobs: parseRunJobs(raw['runJobs'] === undefined ? 'off' : String(raw['runJobs'])),
@@ -55,6 +57,12 @@ export function parseUpOptions(raw: Readonly<Record<string, unknown>>, command: 
     detach,
     command,
   }
+}
+
+async function parseResolve(values: readonly string[]): Promise<UpOptions['resolve']> {
+  if (values.length === 0) return new Map()
+  const { hostAddresses } = await import('@fairlead/offline')
+  return hostAddresses(values)
 }
 
 /** The default data folder. */

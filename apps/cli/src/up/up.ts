@@ -17,9 +17,8 @@ import type { Example } from './example.ts'
 import { installDefaults } from './defaults.ts'
 import { makeRunner } from './runner.ts'
 import { accountName, installIdentities, systemNamespace } from './identities.ts'
-import { isDetached, sendReady, startDetached } from './detached.ts'
+import { sendReady } from './detached.ts'
 import { loadExample, otherExamples } from './load-example.ts'
-import { parseUpOptions } from './options.ts'
 import type { UpOptions } from './options.ts'
 import { choosePort } from './port.ts'
 import { startProcess } from './process.ts'
@@ -39,16 +38,9 @@ type LogLevel = (typeof logLevels)[number]
 const sameSignal = 250
 
 /**
- * Runs until a signal stops it, or until the command ends. `args` is the whole command line, for a process in the
- * background. Throws CommandError for every error that the user can fix.
+ * Runs until a signal stops it, or until the command ends. Throws CommandError for every error that the user can fix.
  */
-export async function up(
-  raw: Readonly<Record<string, unknown>>,
-  command: readonly string[],
-  args: readonly string[],
-): Promise<void> {
-  const options = parseUpOptions(raw, command)
-  if (options.detach && !isDetached) return startDetached(options.data!, args)
+export async function up(options: UpOptions): Promise<void> {
   const example = options.example === undefined ? undefined : readExample(options.example)
   const stop = new AbortController()
   let stopping = Infinity
@@ -66,8 +58,8 @@ export async function up(
   const stopped = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve(), { once: true }))
   await using resources = new AsyncDisposableStack()
   const kubeconfig = await start(options, example, resources, stop.signal)
-  if (command.length === 0) await stopped
-  else process.exitCode = await runCommand(command, kubeconfig, stop.signal)
+  if (options.command.length === 0) await stopped
+  else process.exitCode = await runCommand(options.command, kubeconfig, stop.signal)
   if (stop.signal.aborted) process.stderr.write('Stopping.\n')
 }
 

@@ -43,6 +43,7 @@ test("commands that use a cluster have kubectl's flags", () => {
   expect(flagged.map((path) => path.join(' '))).toEqual([
     'backup',
     'restore',
+    'metacontroller drift',
     'metacontroller rbac',
     'supply tree',
     ...['get', 'init', 'clone', 'copy', 'pull', 'push'].map((name) => `rpkg ${name}`),

@@ -15,6 +15,19 @@ const required: Readonly<Record<string, readonly string[]>> = {
   backup: ['a.backup'],
   'metacontroller rbac': ['counter'],
   'supply tree': ['workload/web'],
+  'rpkg init': ['web', '--repository=blueprints', '--workspace=v1'],
+  'rpkg clone': ['blueprints.web.v1', 'shop', '--repository=edge'],
+  'rpkg copy': ['blueprints.web.v1', '--workspace=v2'],
+  'rpkg pull': ['blueprints.web.v1'],
+  'rpkg push': ['blueprints.web.v1', 'pulled'],
+  'rpkg propose': ['blueprints.web.v1'],
+  'rpkg approve': ['blueprints.web.v1'],
+  'rpkg reject': ['blueprints.web.v1'],
+  'rpkg propose-delete': ['blueprints.web.v1'],
+  'rpkg delete': ['blueprints.web.v1'],
+  'repo register': ['https://example.com/blueprints.git'],
+  'repo sync': ['blueprints'],
+  'repo unregister': ['blueprints'],
   'actions list': ['deployment/web'],
   'actions run': ['deployment/web', 'restart'],
   'actions why': ['deployment/web'],
@@ -49,6 +62,9 @@ test.each(commands)('fairlead %s says that the server was refused and how to sta
         'current-context': 'a',
       }),
     )
+    // A package as `rpkg pull` writes it.
+    mkdirSync(join(folder, 'pulled'))
+    writeFileSync(join(folder, 'pulled/.KptRevisionMetadata'), 'metadata: {resourceVersion: "1"}\n')
     const args = [...name.split(' '), ...(required[name] ?? []), '--kubeconfig', file]
     expect(await fairlead(args, { cwd: folder })).toEqual({
       code: 1,

@@ -106,8 +106,11 @@ export class PackageRenderer implements AsyncDisposable {
   }
 
   #start(): Worker {
-    const worker = new Worker(pathToFileURL(createRequire(import.meta.url).resolve('#render-worker')), {
+    const path = createRequire(import.meta.url).resolve('#render-worker')
+    const worker = new Worker(pathToFileURL(path), {
       resourceLimits: { maxOldGenerationSizeMb: this.#limits.memory },
+      // Threads do not inherit the resolve hook by which the launcher runs the sources of a clone.
+      ...(path.endsWith('.ts') && { execArgv: ['--conditions=@fairlead/source'] }),
     })
     worker.unref()
     return worker

@@ -1,5 +1,5 @@
 // Every command of the tutorials and how-to guides, in order, as their readers type them.
-import { readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
@@ -40,6 +40,8 @@ test.skipIf(missing !== undefined).each(pages)(
     await using reader = new Reader(commands)
     for (const name of ['node_modules', 'vitest.config.ts', 'package.json', 'tsconfig.base.json'])
       symlinkSync(join(root, name), join(reader.folder, name))
+    mkdirSync(join(reader.folder, 'examples'))
+    symlinkSync(join(root, 'examples/database-host'), join(reader.folder, 'examples/database-host'))
     for (const step of steps) await reader.take(step)
   },
   300_000,

@@ -20,7 +20,10 @@ export function aggregationLabel(capability: { readonly name: string }): string 
   return `rbac.fairlead.dev/aggregate-to-${capability.name}`
 }
 
-/** Returns the objects of a capability's identity: service account, its own rules, aggregated role, binding. */
+/**
+ * Returns the objects of a capability's identity: service account, its own rules, aggregated role, bindings. Its own
+ * rules have a binding too, because a controller fills the aggregated role only after a capability may have started.
+ */
 export function identityOf(capability: Capability): KubeObject[] {
   const name = accountName(capability)
   const labels = {
@@ -28,7 +31,13 @@ export function identityOf(capability: Capability): KubeObject[] {
     'app.kubernetes.io/component': capability.name,
     'app.kubernetes.io/managed-by': manager,
   }
-  const role = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name }
+  const binding = (role: string): KubeObject => ({
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: { name: role, labels },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+    subjects: [{ kind: 'ServiceAccount', name, namespace: systemNamespace }],
+  })
   return [
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace: systemNamespace, labels } },
     {
@@ -47,13 +56,8 @@ export function identityOf(capability: Capability): KubeObject[] {
         })),
       },
     },
-    {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRoleBinding',
-      metadata: { name, labels },
-      roleRef: role,
-      subjects: [{ kind: 'ServiceAccount', name, namespace: systemNamespace }],
-    },
+    binding(`${name}-own`),
+    binding(name),
   ]
 }
 

@@ -6,14 +6,37 @@ import { Checks } from './checks.ts'
 
 const root = join(import.meta.dirname, '..')
 
+interface Part {
+  readonly name: string
+  readonly program: string
+  readonly args: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Runs a file of `npm test` with a larger count. */
+function larger(name: string, file: string, env: Readonly<Record<string, string>>): Part {
+  return { name, program: '../node_modules/vitest/vitest.mjs', args: ['run', file, '--testTimeout', '1200000'], env }
+}
+
 /** The parts in order: the quick ones first. */
-const parts: readonly { readonly name: string; readonly program: string; readonly args: readonly string[] }[] = [
+const parts: readonly Part[] = [
   { name: "others' clients", program: 'clients/main.ts', args: [] },
   { name: 'helm', program: 'long/helm.ts', args: [] },
   { name: 'Metacontroller', program: 'long/metacontroller.ts', args: [] },
   { name: 'official suite', program: 'long/official-suite.ts', args: [] },
   { name: 'package updates beside kpt', program: 'long/kpt-updates.ts', args: ['2000'] },
   { name: 'growth', program: 'long/growth.ts', args: [] },
+  larger('changed bits of the store', 'foundation/apiserver/test/storage/damage.test.ts', {
+    FAIRLEAD_CHANGED_BITS: '200',
+  }),
+  larger('large store', 'foundation/apiserver/test/storage/sqlite.test.ts', {
+    FAIRLEAD_STORED_OBJECTS: '100000',
+    FAIRLEAD_KILLED_WRITERS: '20',
+  }),
+  larger('map controllers under faults', 'capabilities/metacontroller/test/faults.test.ts', {
+    FAIRLEAD_FAULT_RUNS: '50',
+  }),
+  larger('kill between publishes', 'capabilities/packages/test/kill.test.ts', { FAIRLEAD_PUBLISHES: '200' }),
   { name: 'disruptions', program: 'faults/every-disruption.ts', args: [] },
   { name: 'kill loop', program: 'faults/kill.ts', args: ['20'] },
   {
@@ -24,10 +47,11 @@ const parts: readonly { readonly name: string; readonly program: string; readonl
   { name: 'churn', program: 'long/churn.ts', args: ['10'] },
 ]
 
-function run(program: string, args: readonly string[]): Promise<number> {
+function run({ program, args, env }: Part): Promise<number> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ['--conditions=@fairlead/source', join(root, program), ...args], {
       stdio: 'inherit',
+      env: { ...process.env, ...env },
     })
     child.on('error', reject)
     child.on('close', (code) => resolve(code ?? 1))
@@ -35,10 +59,11 @@ function run(program: string, args: readonly string[]): Promise<number> {
 }
 
 const checks = new Checks()
-for (const { name, program, args } of parts) {
+for (const part of parts) {
+  const { name } = part
   const since = performance.now()
   console.log(`== ${name}`)
-  const code = await run(program, args)
+  const code = await run(part)
   checks.check(code === 0, `${name} ended with ${code}`)
   console.log(`   ${((performance.now() - since) / 1000).toFixed(0)} s`)
 }

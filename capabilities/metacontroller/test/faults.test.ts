@@ -93,6 +93,9 @@ function faulty(inner: Transport, faults: Faults, deleted: (path: string) => Pro
   }
 }
 
+/** Number of random sequences; `npm run test:long` sets 50. */
+const runs = Number(process.env['FAIRLEAD_FAULT_RUNS'] ?? 8)
+
 let hook: TestHook
 beforeAll(async () => {
   hook = await TestHook.start()
@@ -100,7 +103,7 @@ beforeAll(async () => {
 afterAll(() => hook[Symbol.asyncDispose]())
 
 describe('a map controller under faults', () => {
-  property.prop([fc.array(action, { minLength: 5, maxLength: 20 })], { numRuns: 25 })(
+  property.prop([fc.array(action, { minLength: 5, maxLength: 20 })], { numRuns: runs })(
     'deletes no output whose input is there, touches no stranger, and converges to what it would be without faults',
     async (actions) => {
       const faults: Faults = { likelihood: 0.3, random: repeatableRandom() }

@@ -147,7 +147,7 @@ test('publishes onto a branch that others have moved', async () => {
 test('publishes many packages of one repository at a time', async () => {
   const remote = stage.bareRepository('remote')
   await stage.register('blueprints', { repo: remote })
-  const packageNames = Array.from({ length: 8 }, (_, index) => `web-${index}`)
+  const packageNames = Array.from({ length: 4 }, (_, index) => `web-${index}`)
   await Promise.all(packageNames.map((name) => stage.publish('blueprints', name, 'one')))
   expect(refsOf(remote).filter((ref) => ref.startsWith('refs/tags/'))).toEqual(
     packageNames.map((name) => `refs/tags/${name}/v1`),

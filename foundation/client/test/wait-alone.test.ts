@@ -29,8 +29,9 @@ test.each([
   const waits = `
 import { ApiServer } from '@fairlead/apiserver'
 import { ConfigMap } from '@fairlead/client'
-await using server = await ApiServer.start()
+const server = await ApiServer.start()
 await server.client().waitFor(ConfigMap, 'default/never', () => true).catch(({ message }) => console.log(message))
+await server[Symbol.asyncDispose]()
 `
   const args = [...sourceCondition, '--input-type=module', '-e', waits]
   const { FAIRLEAD_WAIT_TIMEOUT: _own, ...env } = process.env

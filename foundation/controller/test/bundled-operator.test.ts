@@ -7,6 +7,10 @@ import { join } from 'node:path'
 import { ApiServer } from '@fairlead/apiserver'
 import { rolldown } from 'rolldown'
 import { expect, test } from 'vitest'
+import { sourceCondition } from '../../../test/support/source-condition.ts'
+
+/** What is bundled is what is tested: the sources, or what was built. */
+const sourceConditions = sourceCondition.map((flag) => flag.replace('--conditions=', ''))
 
 const operator = `
 import { ConfigMap, connect } from '@fairlead/client'
@@ -14,7 +18,7 @@ import { Manager, createLogger } from '@fairlead/controller'
 
 const client = await connect({ file: process.argv[2] })
 const logger = await createLogger({ level: 'error' })
-await using manager = await Manager.start({
+const manager = await Manager.start({
   client,
   logger,
   setup: (starting) =>
@@ -41,7 +45,7 @@ test('a bundled operator runs without node_modules', async () => {
     const build = await rolldown({
       input: 'operator',
       platform: 'node',
-      resolve: { conditionNames: ['@fairlead/source', 'node', 'import', 'default'] },
+      resolve: { conditionNames: [...sourceConditions, 'node', 'import', 'default'] },
       plugins: [
         {
           name: 'operator',

@@ -13,6 +13,8 @@ export default defineConfig({
     // Most tests wait for something, and on a machine that does much else more processes get a larger share of it.
     maxWorkers: Math.max(4, availableParallelism()),
     execArgv: sources.map((condition) => `--conditions=${condition}`),
+    // A line for each file: failures are not lost among the names of tests that took half a second.
+    slowTestThreshold: 10_000,
     // Only a test that fails takes so long. No test asserts how fast something is; that is for `npm run bench`.
     testTimeout: 120_000,
     hookTimeout: 120_000,

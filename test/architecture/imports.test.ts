@@ -23,6 +23,13 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   'capabilities/actions': ['foundation/controller', 'foundation/offline', 'foundation/client', 'foundation/kube'],
   'capabilities/packages': ['foundation/controller', 'foundation/offline', 'foundation/client', 'foundation/kube'],
   'capabilities/references': ['foundation/controller', 'foundation/offline', 'foundation/client', 'foundation/kube'],
+  'capabilities/variants': [
+    'capabilities/packages',
+    'foundation/controller',
+    'foundation/offline',
+    'foundation/client',
+    'foundation/kube',
+  ],
   'apps/cli': [
     'foundation/kube',
     'foundation/client',
@@ -35,6 +42,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'capabilities/packages',
     'capabilities/references',
     'capabilities/supply',
+    'capabilities/variants',
   ],
 }
 

@@ -57,6 +57,12 @@ export const capabilities: readonly CapabilityEntry[] = [
     ],
   },
   {
+    name: 'variants',
+    aliases: ['variant'],
+    summary: 'package variants: customised copies of packages, kept up to date with their upstream',
+    load: async () => (await import('@fairlead/variants')).variants,
+  },
+  {
     name: 'actions',
     summary: 'actions: operations on a resource, merged from maps by kind, subkind and name',
     load: async () => (await import('@fairlead/actions')).actions,

@@ -1,6 +1,7 @@
 // Public API of @fairlead/kube/cel. Start with compile.
 export * from './compile.ts'
 export * from './errors.ts'
+export { ProgramCache } from './program-cache.ts'
 
 // types and values
 export { types, listOf, mapOf, objectOf, optionalOf, opaque, formatType, typeString } from './types.ts'

@@ -2,11 +2,10 @@
 // appear later; every other error is reported.
 import { asJson, stringifyJson } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
-import { CelBudgetError, CelCompileError, CelError, formatType, toJson, types } from '@fairlead/kube/cel'
+import { CelBudgetError, CelCompileError, CelError, ProgramCache, formatType, toJson, types } from '@fairlead/kube/cel'
 import type { HealthRule } from '../../api.ts'
 import { verdict } from '../conditions/condition.ts'
 import type { ConditionStatus, Verdict } from '../conditions/condition.ts'
-import { ProgramCache } from '../values/program-cache.ts'
 import { formatValue } from '../values/value-format.ts'
 
 type Expressions = NonNullable<HealthRule['expression']>

@@ -2,10 +2,9 @@
 import { createHash } from 'node:crypto'
 import { asObject, cloneJson, isJsonObject, longLabelValue, sortKeys, stringifyJson } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject, OwnerReference } from '@fairlead/kube'
-import { CelBudgetError, CelCompileError, CelError, formatType, toJson, types } from '@fairlead/kube/cel'
+import { CelBudgetError, CelCompileError, CelError, ProgramCache, formatType, toJson, types } from '@fairlead/kube/cel'
 import type { Blueprint, OwnerKind, Template, TemplateSpec } from '../../api.ts'
 import { contextNames, unsetVariables } from './context.ts'
-import { ProgramCache } from '../values/program-cache.ts'
 import { InterpolationError, interpolate } from './interpolation.ts'
 
 /**

@@ -1,17 +1,23 @@
 // Compiled CEL expressions of one environment.
-import { CelCompileError, compile } from '@fairlead/kube/cel'
-import type { CelEnvironment, CelProgram } from '@fairlead/kube/cel'
+import { compile } from './compile.ts'
+import type { CelEnvironment, CelProgram } from './compile.ts'
+import { CelCompileError } from './errors.ts'
+import { types } from './types.ts'
+import type { CelType } from './types.ts'
 
 /** Expressions that are cached; the oldest is evicted first. */
 const cacheSize = 500
 
-/** The cache. */
+/** A bounded cache of compiled expressions, the failed ones included. */
 export class ProgramCache {
   readonly #environment: CelEnvironment
+  readonly #resultType: CelType
   readonly #programs = new Map<string, CelProgram | CelCompileError>()
 
-  constructor(environment: CelEnvironment) {
+  /** Results must be assignable to `resultType`, if given. */
+  constructor(environment: CelEnvironment, resultType: CelType = types.dyn) {
     this.#environment = environment
+    this.#resultType = resultType
   }
 
   /** Returns the program of an expression, or the error of one that does not compile. */
@@ -26,7 +32,7 @@ export class ProgramCache {
 
   #compiled(expression: string): CelProgram | CelCompileError {
     try {
-      return compile(expression, this.#environment)
+      return compile(expression, this.#environment, this.#resultType)
     } catch (error) {
       if (!(error instanceof CelCompileError)) throw error
       return error

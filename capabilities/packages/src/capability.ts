@@ -74,6 +74,8 @@ export const packages: Capability = {
     const service = resources.use(new PackageService({ repositories, states, engine, client, access, namespaces }))
     const packageStorage = new PackageStorage(repositories)
     const controller = startRepositoryController(manager, repositories)
+    // The first to stop: a run that meets a closed repository would report it.
+    resources.defer(() => controller.stop())
     const storages: readonly ResourceStorage[] = [
       {
         definition: packageRevisionDefinition,

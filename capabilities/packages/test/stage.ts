@@ -5,12 +5,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ApiServer, memory } from '@fairlead/apiserver'
-import type { Client } from '@fairlead/client'
+import { Client } from '@fairlead/client'
 import { installDefinitions, Manager } from '@fairlead/controller'
 import type { CapabilityInstance } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { PackageRevisionKind, PackageRevisionResourcesKind, packages, RepositoryKind } from '@fairlead/packages'
 import type { PackageRevision, PackageRevisionResources, Repository, Task } from '@fairlead/packages'
+import { DisturbedTransport } from '../../../test/support/disturbed-transport.ts'
+import type { Disturbance } from '../../../test/support/disturbed-transport.ts'
 
 const account = {
   name: 'system:serviceaccount:fairlead-system:fairlead-packages',
@@ -48,9 +50,14 @@ export class Stage implements AsyncDisposable {
     return stage
   }
 
-  /** Starts the capability, as after a start of the process. */
-  async startCapability(): Promise<void> {
-    const manager = await Manager.start({ client: this.server.client({ as: account, manager: 'fairlead-packages' }) })
+  /** Starts the capability, as after a start of the process; its requests are disturbed as a test says. */
+  async startCapability(disturbance?: Disturbance): Promise<void> {
+    const direct = this.server.client({ as: account, manager: 'fairlead-packages' })
+    const client =
+      disturbance === undefined
+        ? direct
+        : new Client({ transport: new DisturbedTransport(direct.transport, disturbance), manager: 'fairlead-packages' })
+    const manager = await Manager.start({ client })
     this.#manager = manager
     this.#instance = await packages.setup(manager, {
       resolve: new Map(),
@@ -61,10 +68,16 @@ export class Stage implements AsyncDisposable {
     for (const storage of this.#instance.storages ?? []) this.#served.push(await this.server.addStorage(storage))
   }
 
-  /** Stops the capability. */
-  async stopCapability(): Promise<void> {
+  /** Stops what the capability has set up; the manager runs on. */
+  async stopInstance(): Promise<void> {
     for (const served of this.#served.splice(0)) served[Symbol.dispose]()
     await this.#instance?.stop()
+    this.#instance = undefined
+  }
+
+  /** Stops the capability. */
+  async stopCapability(): Promise<void> {
+    await this.stopInstance()
     await this.#manager?.stop(2000)
   }
 

@@ -48,7 +48,7 @@ async function reconcile(
     if (rewritten !== undefined)
       context.events.warning('BranchRewritten', rewrittenMessage(repository, rewritten), { action: 'Sync' })
   } catch (error) {
-    if (!(error instanceof GitError)) throw error
+    if (!(error instanceof GitError) || error.code === 'Closed') throw error
     signal.throwIfAborted()
     const { lastFullSyncTime } = object.status ?? {}
     await status.apply({

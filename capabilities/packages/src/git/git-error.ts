@@ -13,6 +13,7 @@
  * - `UnsupportedAddress`: a transport that is not allowed, or credentials in the address.
  * - `InvalidContent`: a symbolic link, a submodule or a path that leaves the folder.
  * - `TooLarge`: a file or a package exceeds the limits.
+ * - `Closed`: the repository was closed meanwhile, as the server stops or its Repository has changed.
  * - `Failed`: any other failure.
  */
 export type GitErrorCode =
@@ -28,6 +29,7 @@ export type GitErrorCode =
   | 'UnsupportedAddress'
   | 'InvalidContent'
   | 'TooLarge'
+  | 'Closed'
   | 'Failed'
 
 /** An error of git, or of the content of a repository. */

@@ -25,6 +25,7 @@ export class ObjectReader implements Disposable {
   #length = 0
   #header: { readonly hash: string; readonly type: GitObject['type']; readonly size: number } | undefined
   #stderr = ''
+  #isClosed = false
 
   constructor(folder: string) {
     this.#folder = folder
@@ -36,6 +37,7 @@ export class ObjectReader implements Disposable {
    */
   read(specification: string): Promise<GitObject | undefined> {
     if (/[\n\0]/.test(specification)) return Promise.resolve(undefined)
+    if (this.#isClosed) return Promise.reject(closed())
     const child = this.#process()
     return new Promise((resolve, reject) => {
       this.#pending.push({ specification, resolve, reject })
@@ -44,9 +46,10 @@ export class ObjectReader implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#isClosed = true
     if (this.#child === undefined) return
     killGroup(this.#child)
-    this.#end(new GitError('Failed', 'the repository was closed'))
+    this.#end(closed())
   }
 
   #process(): ChildProcessWithoutNullStreams {
@@ -118,4 +121,8 @@ export class ObjectReader implements Disposable {
     this.#chunks = [rest]
     this.#length = rest.length
   }
+}
+
+function closed(): GitError {
+  return new GitError('Closed', 'the repository was closed')
 }

@@ -121,7 +121,7 @@ export class PackageRepository implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort(new GitError('Failed', `the repository ${this.settings.repository} was closed`))
+    this.#stop.abort(new GitError('Closed', `the repository ${this.settings.repository} was closed`))
     using _lock = await this.#mutex.acquire()
     this.git[Symbol.dispose]()
   }

@@ -2,7 +2,7 @@
 // does not hold, and notifies of changed objects.
 import type { AccessReviews, Informer, ResourceAccess, StorageChange, StorageWrite } from '@fairlead/controller'
 import type { Client } from '@fairlead/client'
-import { badRequest, failure, forbidden, isTerminating, jsonEqual, notFound } from '@fairlead/kube'
+import { badRequest, failure, forbidden, isTerminating, jsonEqual, notFound, serviceUnavailable } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { configGroup, porchGroup } from '../api.ts'
 import type { GitPackage, Lock, PackageRevision, RenderReport, RevisionReference, Task } from '../api.ts'
@@ -67,16 +67,19 @@ export class PackageService implements Disposable {
 
   /**
    * Reports whether a revision leaves the API without being deleted from git: its namespace or its Repository is being
-   * deleted. Undefined while the namespaces are not known.
+   * deleted. @throws StatusError 503 while it is not known
    */
-  isReleased({ repository }: Located): boolean | undefined {
+  isReleased({ repository }: Located): boolean {
     const { namespace, repository: name } = repository.settings
     const registration = this.repositories.object({ namespace, name })
     if (registration === undefined || isTerminating(registration)) return true
     const namespaces = this.#namespaces.read()
-    if (!namespaces.known) return undefined
-    const found = namespaces.objects.get(namespace)
-    return found === undefined || isTerminating(found)
+    // A namespace that the cache lacks was created just now: the registration in it exists.
+    const found = namespaces.known ? namespaces.objects.get(namespace) : undefined
+    if (found !== undefined) return isTerminating(found)
+    throw serviceUnavailable(
+      `the namespace ${namespace} cannot be read now, so that it is not known whether it is being deleted`,
+    )
   }
 
   /** Notifies of changed PackageRevisions. */

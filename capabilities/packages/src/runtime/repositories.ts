@@ -4,10 +4,11 @@ import { existsSync } from 'node:fs'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import type { InformerUse, Manager } from '@fairlead/controller'
+import type { InformerUse, Manager, ObjectCache } from '@fairlead/controller'
 import { formatKey, isTerminating, serviceUnavailable } from '@fairlead/kube'
 import type { ObjectKey } from '@fairlead/kube'
 import type { Repository } from '../api.ts'
+import { GitError } from '../git/git-error.ts'
 import { transportOf } from '../git/remote.ts'
 import type { GitRemote } from '../git/remote.ts'
 import { readCredentials } from './credentials.ts'
@@ -62,6 +63,9 @@ export class Repositories implements AsyncDisposable {
   readonly #listeners = new Set<RevisionListener>()
   /** The last notification of each repository. */
   readonly #notified = new WeakMap<PackageRepository, Promise<void>>()
+  /** Repositories that are being opened. */
+  readonly #opening = new Set<Promise<unknown>>()
+  readonly #stop = new AbortController()
 
   /** `folder` holds managed repositories and copies of remote ones. */
   constructor(manager: Manager, folder: string, objects: InformerUse<Repository>) {
@@ -70,7 +74,10 @@ export class Repositories implements AsyncDisposable {
     this.#objects = objects
   }
 
+  /** Closes all repositories, also those that are being opened; none can be opened afterwards. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort(new GitError('Closed', 'the server is stopping'))
+    await Promise.allSettled(this.#opening)
     await Promise.all([...this.#entries.values()].map(({ repository }) => repository[Symbol.asyncDispose]()))
     this.#entries.clear()
   }
@@ -80,9 +87,9 @@ export class Repositories implements AsyncDisposable {
     return this.#entries.get(formatKey(key))?.repository
   }
 
-  /** Returns the Repository object from the cache. */
+  /** Returns the Repository object; undefined when there is none. @throws StatusError 503 while they are not known */
   object(key: ObjectKey): Repository | undefined {
-    return this.#objects.informer.lastKnown.get(key)
+    return this.#known().get(key)
   }
 
   /** Returns the open repositories of a namespace, or all. */
@@ -104,9 +111,7 @@ export class Repositories implements AsyncDisposable {
    */
   async ready(namespace: string | undefined, signal: AbortSignal): Promise<void> {
     await this.#objects.informer.waitForState(signal)
-    const known = this.#objects.informer.read()
-    if (!known.known) throw serviceUnavailable(`the Repositories are not known: ${known.reason.message}`)
-    const readBefore = known.objects
+    const readBefore = this.#known()
       .list(namespace === undefined ? {} : { namespace })
       .filter((object) => object.status?.lastFullSyncTime !== undefined && !isTerminating(object))
       .map(({ metadata }) => ({ namespace: metadata.namespace!, name: metadata.name! }))
@@ -132,6 +137,13 @@ export class Repositories implements AsyncDisposable {
    * at once; {@link PackageRepository.sync} reads the remote. @throws GitError
    */
   async open(object: Repository, signal: AbortSignal): Promise<PackageRepository> {
+    this.#stop.signal.throwIfAborted()
+    const opening = this.#open(object, AbortSignal.any([signal, this.#stop.signal]))
+    this.#opening.add(opening)
+    return opening.finally(() => this.#opening.delete(opening))
+  }
+
+  async #open(object: Repository, signal: AbortSignal): Promise<PackageRepository> {
     const settings = settingsOf(object)
     const key = { namespace: settings.namespace, name: settings.repository }
     const text = JSON.stringify(settings)
@@ -145,7 +157,7 @@ export class Repositories implements AsyncDisposable {
       settings,
       {
         clock: this.#manager.clock,
-        remote: (during) => this.#remote(key, during),
+        remote: (during) => this.#remote(settings, during),
         changed: (changed, changes) => this.#notify(changed, changes),
       },
       signal,
@@ -204,10 +216,19 @@ export class Repositories implements AsyncDisposable {
     return join(this.#folder, kind, namespace, `${repository}${suffix}.git`)
   }
 
-  async #remote(key: ObjectKey, signal: AbortSignal): Promise<GitRemote> {
-    const git = this.object(key)?.spec?.git
-    const secret = git?.secretRef?.name
-    const url = git?.repo ?? ''
+  #known(): ObjectCache<Repository> {
+    const known = this.#objects.informer.read()
+    if (!known.known) throw serviceUnavailable(`the Repositories are not known: ${known.reason.message}`)
+    return known.objects
+  }
+
+  /** Returns the remote with the credentials that the Repository names now. */
+  async #remote({ namespace, repository, url = '' }: RepositorySettings, signal: AbortSignal): Promise<GitRemote> {
+    const key = { namespace, name: repository }
+    const git = this.#objects.informer.lastKnown.get(key)?.spec?.git
+    // The credentials of a Repository that was created anew are for its own address only.
+    if (git?.repo !== url) throw new GitError('Unreachable', `the Repository ${formatKey(key)} was deleted or replaced`)
+    const secret = git.secretRef?.name
     if (secret === undefined || secret === '') return { url }
     const access = await readCredentials(this.#manager.client, { namespace: key.namespace, name: secret }, signal)
     return { url, ...access }

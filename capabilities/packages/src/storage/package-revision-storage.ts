@@ -7,17 +7,7 @@ import type {
   StorageReview,
   StorageWrite,
 } from '@fairlead/controller'
-import {
-  badRequest,
-  conflict,
-  failure,
-  fieldErrors,
-  forbidden,
-  invalid,
-  jsonEqual,
-  notFound,
-  serviceUnavailable,
-} from '@fairlead/kube'
+import { badRequest, conflict, failure, fieldErrors, forbidden, invalid, jsonEqual, notFound } from '@fairlead/kube'
 import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
 import { latestLabel, porchGroup } from '../api.ts'
 import type { PackageRevision } from '../api.ts'
@@ -126,12 +116,7 @@ export class PackageRevisionStorage implements RestStorage {
     const { namespace = '', name = '' } = old.metadata
     const located = this.#located({ namespace, name })
     // The content of git outlives its registration: a namespace that is deleted takes no branch of a remote with it.
-    const isReleased = this.#service.isReleased(located)
-    if (isReleased === true) return
-    if (isReleased === undefined)
-      throw serviceUnavailable(
-        `namespaces cannot be read now, so that it is not known whether ${namespace} is being deleted`,
-      )
+    if (this.#service.isReleased(located)) return
     const { repository, revision } = located
     await asStatusError(() => repository.delete(revision, write.user.name), { resource: revisionsResource, name })
     await this.#service.states.delete(namespace, name)
@@ -207,7 +192,7 @@ export class PackageRevisionStorage implements RestStorage {
   #validateDelete(old: PackageRevision): void {
     const { name = '', namespace = '' } = old.metadata
     const located = this.#service.repositories.revision({ namespace, name })
-    if (located !== undefined && this.#service.isReleased(located) === true) return
+    if (located !== undefined && this.#service.isReleased(located)) return
     const refusal = transition(old.spec.lifecycle!, null, 'delete')
     if (refusal !== undefined && 'message' in refusal) throw forbidden(revisionsResource, name, refusal.message)
     const users = this.#service.downstreamOf(namespace, name)

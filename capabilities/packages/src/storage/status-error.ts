@@ -40,6 +40,7 @@ function gitStatus(error: GitError, subject: ErrorSubject | undefined): StatusEr
     case 'Timeout':
     case 'AuthenticationFailed':
     case 'RepositoryNotFound':
+    case 'Closed':
       return serviceUnavailable(message)
     case 'Corrupt':
     case 'GitMissing':

@@ -2,6 +2,7 @@
 import { kind } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
 import type { Condition, KubeObject } from '@fairlead/kube'
+import type { ConflictPolicy, MergeConflict } from './engine/merge3/conflict.ts'
 import type { Lifecycle } from './engine/lifecycle.ts'
 
 /** API group of Repositories. */
@@ -80,6 +81,8 @@ export interface Task {
     readonly newUpstreamRef?: RevisionReference
     readonly localPackageRevisionRef?: RevisionReference
     readonly strategy?: string
+    /** The side that decides what both changed; `upstream` when left out. With `fail` no revision is created. */
+    readonly onConflict?: ConflictPolicy
   }
 }
 
@@ -123,8 +126,13 @@ export interface PackageRevision extends KubeObject {
       readonly reason?: string
       readonly message?: string
     }[]
+    /** What upstream and the package both changed, of a revision made by an upgrade; the first 50. */
+    readonly conflicts?: readonly MergeConflict[]
   }
 }
+
+/** Type of the condition of a revision made by an upgrade: True without conflicts. */
+export const upstreamMergedCondition = 'UpstreamMerged'
 
 /** The outcome of the functions of a render. */
 export interface RenderReport {

@@ -31,6 +31,8 @@ export type { RevisionKey } from './engine/names.ts'
 
 // updates
 export { updatePackage } from './engine/update/update-package.ts'
+export { updateRenderedPackage } from './engine/update/rendered-update.ts'
+export type { RenderedUpdate, RenderedVersion, RenderVersion } from './engine/update/rendered-update.ts'
 export type { PackageUpdate, UpdatedPackage, UpdateStrategy } from './engine/update/update-package.ts'
 export type { ConflictPolicy, MergeConflict } from './engine/merge3/conflict.ts'
 

@@ -6,10 +6,11 @@ import { withUpstream } from '../engine/kptfile/upstream.ts'
 import type { ConflictPolicy } from '../engine/merge3/conflict.ts'
 import { describeConflict } from '../engine/merge3/conflict.ts'
 import type { UpdateStrategy } from '../engine/update/update-package.ts'
-import { updatePackage, updateStrategies } from '../engine/update/update-package.ts'
+import { updateStrategies } from '../engine/update/update-package.ts'
 import { fetchUpstream } from '../offline/fetch-upstream.ts'
 import { readLocalPackage } from '../offline/local-package.ts'
 import { writeChanges } from '../offline/package-folder.ts'
+import { PackageRenderer } from '../runtime/functions/package-renderer.ts'
 
 interface Options {
   readonly strategy: string | undefined
@@ -38,18 +39,15 @@ export async function run({
     signal,
   )
   const onConflict = options.onConflict as ConflictPolicy
-  const updated = updatePackage({
-    base: base.files,
-    upstream: upstream.files,
-    local: files,
-    strategy,
-    onConflict,
-    annotate: true,
-  })
+  const versions = { base: base.files, upstream: upstream.files, local: files }
+  await using renderer = new PackageRenderer({ workers: 1 })
+  const updated = await renderer.update({ ...versions, strategy, onConflict, annotate: true }, { signal })
   const merged = String(updated.files.get('Kptfile'))
   const withLock = withUpstream(merged, { git, commit: upstream.commit, updateStrategy: strategy })
   const changes = fileChanges(files, new Map([...updated.files, ['Kptfile', withLock]]))
   for (const conflict of updated.conflicts) err(`conflict, ${conflict.taken} taken: ${describeConflict(conflict)}`)
+  if (updated.unrendered !== undefined)
+    err(`compared without running the functions, which failed on ${updated.unrendered}`)
   if (options.dryRun) {
     if (changes.length > 0) out(formatChanges(changes).trimEnd())
     return exitCode.ok

@@ -1,7 +1,6 @@
 // The engine of the server: renders and updates packages. Only functions of this package run here, in worker threads.
 import type { RenderReport } from '../api.ts'
 import type { PipelineStep } from '../engine/kptfile/kptfile.ts'
-import { updatePackage } from '../engine/update/update-package.ts'
 import type { PackageRenderer } from './functions/package-renderer.ts'
 import type { RenderResult } from './functions/render-messages.ts'
 import type { PackageEngine } from './package-engine.ts'
@@ -14,7 +13,7 @@ export function makeEngine(renderer: PackageRenderer): PackageEngine {
       const result = await renderer.run(job, { signal })
       return { files: result.files, report: reportOf(result), failure: result.failure ?? result.error?.message }
     },
-    update: (update) => updatePackage({ ...update, annotate: true }),
+    update: async (update, signal) => await renderer.update({ ...update, annotate: true }, { signal }),
   }
 }
 

@@ -1,7 +1,8 @@
 // The port through which storages render and update packages.
 import type { RenderReport } from '../api.ts'
 import type { PackageFiles } from '../engine/package-files.ts'
-import type { PackageUpdate, UpdatedPackage } from '../engine/update/update-package.ts'
+import type { RenderedUpdate } from '../engine/update/rendered-update.ts'
+import type { PackageUpdate } from '../engine/update/update-package.ts'
 
 /** The outcome of a render. */
 export interface RenderedPackage {
@@ -16,6 +17,6 @@ export interface RenderedPackage {
 export interface PackageEngine {
   /** Runs the pipeline of a package. Never throws for a function that fails. */
   render(files: PackageFiles, signal: AbortSignal): Promise<RenderedPackage>
-  /** @throws PackageError `MergeConflict`, `LocalChanges` */
-  update(update: PackageUpdate): UpdatedPackage
+  /** Merges the versions, rendered alike. @throws PackageError `MergeConflict`, `LocalChanges` */
+  update(update: PackageUpdate, signal: AbortSignal): Promise<RenderedUpdate>
 }

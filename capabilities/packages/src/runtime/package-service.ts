@@ -106,9 +106,13 @@ export class PackageService implements Disposable {
     const { namespace } = repository.settings
     const task: Task = spec.tasks?.[0] ?? { type: 'init', init: {} }
     const made = await taskFiles(task, this.#taskContext(repository, spec.packageName, write))
-    const rendered = await this.#rendered(made, metadata.annotations, write.signal)
+    const rendered = await this.#rendered(made.files, metadata.annotations, write.signal)
     const name = metadata.name!
-    await this.states.set(namespace, name, { ...state, renderStatus: rendered.report })
+    await this.states.set(namespace, name, {
+      ...state,
+      renderStatus: rendered.report,
+      ...(made.merge !== undefined && { merge: made.merge }),
+    })
     try {
       return await repository.createDraft({
         packageName: spec.packageName,
@@ -220,6 +224,7 @@ export class PackageService implements Disposable {
       repository,
       packageName,
       engine: this.#engine,
+      signal: write.signal,
       revision: (reference, field) => this.#reference(namespace, reference, field, write),
       fetch: (source) => this.#fetch(namespace, source, write),
       filesAt: (lock) => this.#filesAt(namespace, lock),

@@ -1,9 +1,10 @@
 // PackageRevision and PackageRevisionResources objects of a revision.
 import { formatTime } from '@fairlead/kube'
 import type { ObjectMeta } from '@fairlead/kube'
-import { latestLabel, porchGroup } from '../api.ts'
+import { latestLabel, porchGroup, upstreamMergedCondition } from '../api.ts'
 import type { Lock, PackageRevision, PackageRevisionResources } from '../api.ts'
 import { isPublished } from '../engine/lifecycle.ts'
+import { conflictMessage } from '../engine/merge3/conflict-report.ts'
 import { parseKptfile } from '../engine/kptfile/kptfile.ts'
 import type { Kptfile } from '../engine/kptfile/kptfile.ts'
 import { stableUid } from '../engine/names.ts'
@@ -71,9 +72,26 @@ export async function packageRevisionObject(
       selfLock: selfLock(repository, revision),
       ...(settings.deployment && { deployment: true }),
       ...(isFinal && { publishedBy: revision.updatedBy, publishTimestamp: formatTime(revision.updatedAt * 1000) }),
-      ...(kptfile?.status?.conditions !== undefined && { conditions: kptfile.status.conditions }),
+      ...conditionsOf(kptfile, state),
     },
   }
+}
+
+/** Returns the conditions of the Kptfile and that of the merge with upstream, which is no part of the package. */
+function conditionsOf(
+  kptfile: Kptfile | undefined,
+  { merge }: RevisionState,
+): Pick<NonNullable<PackageRevision['status']>, 'conditions' | 'conflicts'> {
+  const { conditions } = kptfile?.status ?? {}
+  if (merge === undefined) return conditions === undefined ? {} : { conditions }
+  const { conflicts } = merge
+  const merged = {
+    type: upstreamMergedCondition,
+    status: conflicts.length === 0 ? 'True' : 'False',
+    reason: conflicts.length === 0 ? 'NoConflicts' : 'Conflicts',
+    message: conflictMessage(merge),
+  }
+  return { conditions: [...(conditions ?? []), merged], ...(conflicts.length > 0 && { conflicts }) }
 }
 
 /** Returns the place of a revision in git. A managed repository has no address. */

@@ -6,6 +6,7 @@ import { asJson, isAlreadyExists, isConflict, isNotFound, jsonEqual } from '@fai
 import type { JsonObject, KubeObject, ObjectMeta } from '@fairlead/kube'
 import { configGroup } from '../api.ts'
 import type { RenderReport } from '../api.ts'
+import type { ConflictReport } from '../engine/merge3/conflict-report.ts'
 
 /** Metadata of a revision that users write. */
 export type KeptMetadata = Pick<
@@ -26,6 +27,8 @@ export interface RevisionState {
   /** Field managers of the PackageRevisionResources. */
   readonly resourcesMetadata?: KeptMetadata
   readonly renderStatus?: RenderReport
+  /** Of a revision made by an upgrade. */
+  readonly merge?: ConflictReport
 }
 
 interface PackageRev extends KubeObject {

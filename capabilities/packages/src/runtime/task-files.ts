@@ -5,6 +5,8 @@ import { parseKptfile } from '../engine/kptfile/kptfile.ts'
 import { isPublished } from '../engine/lifecycle.ts'
 import { newPackageFiles } from '../engine/new-package.ts'
 import type { PackageFiles } from '../engine/package-files.ts'
+import { conflictReport } from '../engine/merge3/conflict-report.ts'
+import type { ConflictReport } from '../engine/merge3/conflict-report.ts'
 import { addMergeComments } from '../engine/update/merge-comments.ts'
 import type { UpdateStrategy } from '../engine/update/update-package.ts'
 import type { FetchedPackage } from '../git/repository.ts'
@@ -21,6 +23,7 @@ export interface TaskContext {
   readonly repository: PackageRepository
   readonly packageName: string
   readonly engine: PackageEngine
+  readonly signal: AbortSignal
   /** Returns a revision of the same namespace whose files the caller may read. @throws StatusError 403, 404 */
   revision(reference: RevisionReference | undefined, field: string): Promise<Located>
   /** Fetches a package that is not registered, with the rights of the caller. */
@@ -34,15 +37,22 @@ interface Upstream {
   readonly lock: Lock
 }
 
+/** The files that a task makes. */
+export interface TaskFiles {
+  readonly files: PackageFiles
+  /** Of an upgrade. */
+  readonly merge?: ConflictReport
+}
+
 /** Returns the files of a task. @throws StatusError 400, 403, 404; GitError; PackageError */
-export async function taskFiles(task: Task, context: TaskContext): Promise<PackageFiles> {
+export async function taskFiles(task: Task, context: TaskContext): Promise<TaskFiles> {
   switch (task.type) {
     case 'init':
-      return newPackageFiles({ name: context.packageName.split('/').at(-1)!, ...task.init })
+      return { files: newPackageFiles({ name: context.packageName.split('/').at(-1)!, ...task.init }) }
     case 'clone':
-      return cloned(await cloneSource(task, context), context)
+      return { files: cloned(await cloneSource(task, context), context) }
     case 'edit':
-      return copied(task, context)
+      return { files: await copied(task, context) }
     case 'upgrade':
       return upgraded(task, context)
     default:
@@ -84,8 +94,9 @@ async function copied(task: Task, context: TaskContext): Promise<PackageFiles> {
   return repository.files(revision)
 }
 
-async function upgraded(task: Task, context: TaskContext): Promise<PackageFiles> {
-  const { oldUpstreamRef, newUpstreamRef, localPackageRevisionRef, strategy = 'resource-merge' } = task.upgrade ?? {}
+async function upgraded(task: Task, context: TaskContext): Promise<TaskFiles> {
+  const { oldUpstreamRef, newUpstreamRef, localPackageRevisionRef, onConflict } = task.upgrade ?? {}
+  const strategy = (task.upgrade?.strategy ?? 'resource-merge') as UpdateStrategy
   const upstream = await upstreamOf(await context.revision(newUpstreamRef, 'upgrade.newUpstreamRef'))
   const source = await context.revision(localPackageRevisionRef, 'upgrade.localPackageRevisionRef')
   const local = await source.repository.files(source.revision)
@@ -94,16 +105,15 @@ async function upgraded(task: Task, context: TaskContext): Promise<PackageFiles>
   const base =
     (lock === undefined ? undefined : await context.filesAt(lock)) ??
     (await upstreamOf(await context.revision(oldUpstreamRef, 'upgrade.oldUpstreamRef'))).files
-  const { files } = context.engine.update({
-    base,
-    upstream: upstream.files,
-    local,
-    strategy: strategy as UpdateStrategy,
-  })
+  const updated = await context.engine.update(
+    { base, upstream: upstream.files, local, strategy, onConflict },
+    context.signal,
+  )
+  const { files } = updated
   const result = new Map(files)
   const name = parseKptfile(kptfileIn(local, source.revision.name)).metadata.name ?? context.packageName
   result.set('Kptfile', withUpstream(kptfileIn(files, source.revision.name), upstream.lock, name))
-  return result
+  return { files: result, merge: conflictReport(updated) }
 }
 
 function kptfileIn(files: PackageFiles, place: string): string {

@@ -48,6 +48,20 @@ const condition = object(
   ['type', 'status'],
 )
 
+const conflict = object(
+  'One thing that upstream and the package changed in different ways.',
+  {
+    file: string('File of the package.'),
+    resource: string('Group, kind, namespace and name of the resource; absent for other files.'),
+    path: string('Path of the field; absent for a whole resource or file.'),
+    base: string('YAML of the value in the base; absent where there is none. Values over 512 characters are cut.'),
+    ours: string('YAML of the value in the package.'),
+    theirs: string('YAML of the value upstream.'),
+    taken: { type: 'string', description: 'The side that was taken.', enum: ['upstream', 'local'] },
+  },
+  ['file', 'taken'],
+)
+
 const task = object(
   'The origin of a revision.',
   {
@@ -76,6 +90,12 @@ const task = object(
         type: 'string',
         description: 'The merge strategy; resource-merge when left out.',
         enum: ['resource-merge', 'fast-forward', 'force-delete-replace', 'copy-merge'],
+      },
+      onConflict: {
+        type: 'string',
+        description:
+          'The side that decides what upstream and the package both changed; upstream when left out. With fail, conflicts refuse the revision.',
+        enum: ['upstream', 'local', 'fail'],
       },
     }),
   },
@@ -145,7 +165,8 @@ export const packageRevisionDefinition: KubeObject = definition(
       publishedBy: string('The user who approved the revision.'),
       publishTimestamp: { type: 'string', format: 'date-time', description: 'Time of the approval.' },
       deployment: { type: 'boolean', description: 'The Repository holds packages that are ready to deploy.' },
-      conditions: list('Conditions of the Kptfile.', condition),
+      conditions: list('Conditions of the Kptfile, and UpstreamMerged of a revision that an upgrade made.', condition),
+      conflicts: list('What upstream and the package both changed, of an upgrade: the first 50.', conflict),
     }),
   },
 )

@@ -138,6 +138,12 @@ export const rpkgCommands: readonly Command[] = [
         default: 'resource-merge',
         choices: ['resource-merge', 'fast-forward', 'force-delete-replace', 'copy-merge'],
       },
+      onConflict: {
+        flags: '--on-conflict <side>',
+        description: 'side that decides what upstream and the package both changed; fail creates nothing',
+        default: 'upstream',
+        choices: ['upstream', 'local', 'fail'],
+      },
       discover: {
         flags: '--discover <direction>',
         description: 'find updates and create nothing',

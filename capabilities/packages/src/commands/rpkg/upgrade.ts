@@ -2,9 +2,10 @@
 import type { Client } from '@fairlead/client'
 import type { CommandContext } from '@fairlead/controller/command'
 import { CommandError } from '@fairlead/offline/command-error'
-import { PackageRevisionKind, porchGroup } from '../../api.ts'
+import { PackageRevisionKind, porchGroup, upstreamMergedCondition } from '../../api.ts'
 import type { PackageRevision } from '../../api.ts'
 import { isPublished } from '../../engine/lifecycle.ts'
+import type { ConflictPolicy } from '../../engine/merge3/conflict.ts'
 import { aligned } from '../output.ts'
 import { withPorchErrors } from '../porch-errors.ts'
 
@@ -13,6 +14,7 @@ interface Options {
   readonly workspace: string | undefined
   readonly revision: string | undefined
   readonly strategy: string
+  readonly onConflict: ConflictPolicy
   readonly discover: string | undefined
 }
 
@@ -31,7 +33,9 @@ export function run(context: CommandContext<Options, { readonly revisions: reado
     if (names.length > 1)
       throw new CommandError('too many arguments; SOURCE_PACKAGE_REVISION is the only accepted positional arguments')
     const created = await upgrade(client, items, find(items, name), options)
-    return out(`${name} upgraded to ${created.metadata.name}`)
+    out(`${name} upgraded to ${created.metadata.name}`)
+    const merged = created.status?.conditions?.find(({ type }) => type === upstreamMergedCondition)
+    if (merged?.status === 'False') context.err(`Warning: ${merged.message}`)
   })
 }
 
@@ -39,7 +43,7 @@ async function upgrade(
   client: Client,
   all: readonly PackageRevision[],
   local: PackageRevision,
-  { workspace, revision, strategy }: Options,
+  { workspace, revision, strategy, onConflict }: Options,
 ): Promise<PackageRevision> {
   if (workspace === undefined) throw new CommandError('workspace is required')
   if (!isPublished(local.spec.lifecycle ?? ''))
@@ -68,6 +72,7 @@ async function upgrade(
       newUpstreamRef: { name: next.metadata.name! },
       localPackageRevisionRef: { name: local.metadata.name! },
       strategy,
+      ...(onConflict !== 'upstream' && { onConflict }),
     },
   }
   const { packageName, repository } = local.spec

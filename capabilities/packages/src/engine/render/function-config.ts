@@ -2,6 +2,7 @@
 import { Scalar, YAMLMap, Pair } from 'yaml'
 import type { KptFunction } from '../kptfile/kptfile.ts'
 import { setNode, setText } from './fields.ts'
+import { joinPath } from './package-tree.ts'
 import type { Resource } from './resource.ts'
 
 /** Returns a ConfigMap with the strings of a pipeline's `configMap`, undefined when there is none. */
@@ -19,15 +20,20 @@ export function configMapOf(data: Readonly<Record<string, string>> | undefined):
 }
 
 /**
- * Returns a function's config. A resource at `configPath` is the one in memory, which earlier functions can change.
+ * Returns a function's config. A resource at `configPath` is the one in memory, which earlier functions can change,
+ * unless `configs` has one for its path below the root package.
  */
 export function functionConfig(
   step: KptFunction,
   packagePath: string,
   resources: readonly Resource[],
+  configs?: ReadonlyMap<string, YAMLMap>,
 ): YAMLMap | undefined {
   if (step.configPath === undefined || step.configPath === '') return configMapOf(step.configMap)
   const path = cleanPath(step.configPath)
+  const given = configs?.get(joinPath(packagePath, path))
+  // A function may put its config, or parts of it, into its output.
+  if (given !== undefined) return given.clone() as YAMLMap
   return resources.find(({ location }) => location.packagePath === packagePath && location.path === path)?.fields
 }
 

@@ -21,10 +21,10 @@ export function pipelineProblem({ pipeline }: Kptfile, folder: PackageFolder, fi
 }
 
 /** Returns the problems of `configPath`s that name no resource of the package's own files. */
-export function configPathProblem(steps: PipelineSteps, paths: ReadonlySet<string>): string | undefined {
+export function configPathProblem(steps: PipelineSteps, hasPath: (path: string) => boolean): string | undefined {
   const problems = Object.entries(steps).flatMap(([list, functions]: [string, readonly KptFunction[]]) =>
     functions.flatMap(({ configPath = '', name = '', image = '' }, index) => {
-      if (configPath === '' || paths.has(cleanPath(configPath))) return []
+      if (configPath === '' || hasPath(cleanPath(configPath))) return []
       const step = JSON.stringify(name === '' ? functionName(image) : name)
       const path = JSON.stringify(configPath)
       return [

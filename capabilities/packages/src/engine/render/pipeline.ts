@@ -28,6 +28,8 @@ export interface RenderContext {
   readonly imagePrefix: string | undefined
   /** The config of a function that runs alone, in place of its `configMap` and `configPath`. */
   readonly config?: YAMLMap | undefined
+  /** Configs by path that take the place of those among the resources. */
+  readonly configs?: ReadonlyMap<string, YAMLMap>
   readonly mutationSteps: PipelineStep[]
   readonly validationSteps: PipelineStep[]
   onEvent(event: RenderEvent): void
@@ -157,7 +159,7 @@ class Pipeline {
     }
     const problem = krmProblemOf(input)
     if (problem !== undefined) return refuse(`input ${problem}`)
-    const config = this.#context.config ?? functionConfig(step, this.#path, this.resources)
+    const config = this.#context.config ?? functionConfig(step, this.#path, this.resources, this.#context.configs)
     let outcome: StepOutcome
     try {
       outcome = await runFunction({ ...referenceOf(step), ...identity }, input, config, this.#path, this.#context)

@@ -6,6 +6,7 @@ import { PackageError } from '../package-error.ts'
 import type { PackageFiles } from '../package-files.ts'
 import type { PackageFolder } from './package-tree.ts'
 import { joinPath, packageTree } from './package-tree.ts'
+import { functionConfigs, withPipeline } from './pipeline-source.ts'
 import type { PipelineSteps, RenderContext, RenderEvent } from './pipeline.ts'
 import { runPipeline } from './pipeline.ts'
 import { configPathProblem, pipelineProblem } from './pipeline-check.ts'
@@ -25,6 +26,11 @@ export interface RenderOptions {
   readonly breadthFirst?: boolean
   /** Registry and repository of images that name none. */
   readonly imagePrefix?: string
+  /**
+   * A version of the package whose pipelines and function configs run in place of those of the files; a package that it
+   * does not have keeps its own. Renders two versions alike (see `updateRenderedPackage`); validators do not run.
+   */
+  readonly pipelines?: PackageFiles
   readonly onEvent?: (event: RenderEvent) => void
 }
 
@@ -75,6 +81,7 @@ interface PackageNode {
 class Render {
   readonly #files: PackageFiles
   readonly #breadthFirst: boolean | undefined
+  readonly #pipelines: PackageFiles | undefined
   readonly #context: RenderContext
   readonly #inputFiles = new Set<string>()
   readonly #comments = new Map<string, readonly CommentDocument[]>()
@@ -84,11 +91,13 @@ class Render {
   constructor(files: PackageFiles, runner: FunctionRunner, options: RenderOptions) {
     this.#files = files
     this.#breadthFirst = options.breadthFirst
+    this.#pipelines = options.pipelines
     this.#context = {
       runner,
       signal: options.signal,
       allowExec: options.allowExec ?? false,
       imagePrefix: options.imagePrefix,
+      ...(options.pipelines !== undefined && { configs: functionConfigs(options.pipelines) }),
       mutationSteps: [],
       validationSteps: [],
       onEvent: (event) => {
@@ -126,11 +135,11 @@ class Render {
   /** Reads the Kptfile of a package. @throws RenderError, PackageError */
   #read(folder: PackageFolder): PackageNode {
     const path = joinPath(folder.path, 'Kptfile')
-    const content = this.#files.get(path)
+    const content = this.#files.get(path) ?? this.#pipelines?.get(path)
     if (typeof content !== 'string')
       throw new PackageError('InvalidPackage', `No Kptfile found at "${folder.path === '' ? '.' : folder.path}".`)
-    const kptfile = parseKptfile(content, path)
-    const problem = pipelineProblem(kptfile, folder, this.#files)
+    const kptfile = withPipeline(parseKptfile(content, path), this.#pipelines?.get(path), path)
+    const problem = pipelineProblem(kptfile, folder, new Map([...this.#files, ...(this.#pipelines ?? [])]))
     if (problem !== undefined) throw new PackageError('InvalidKptfile', problem)
     return { folder, kptfile, children: [], resources: [] }
   }
@@ -203,9 +212,11 @@ class Render {
   ): ReturnType<typeof runPipeline> {
     const steps: PipelineSteps = {
       mutators: kptfile.pipeline?.mutators ?? [],
-      validators: kptfile.pipeline?.validators ?? [],
+      validators: this.#pipelines === undefined ? (kptfile.pipeline?.validators ?? []) : [],
     }
-    const problem = configPathProblem(steps, paths)
+    const { configs } = this.#context
+    const isConfig = (path: string): boolean => paths.has(path) || configs?.has(joinPath(folder.path, path)) === true
+    const problem = configPathProblem(steps, isConfig)
     if (problem !== undefined) return { resources: input, error: new PackageError('InvalidKptfile', problem) }
     return await runPipeline(steps, folder.path, input, this.#context)
   }

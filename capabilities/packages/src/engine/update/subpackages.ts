@@ -77,10 +77,11 @@ export function sameFiles(a: PackageFiles, b: PackageFiles): boolean {
 /** Returns the paths whose content differs between two versions, bookkeeping and layout aside. */
 export function changedFiles(before: PackageFiles, after: PackageFiles): string[] {
   const paths = [...new Set([...before.keys(), ...after.keys()])].toSorted()
-  return paths.filter((path) => !sameFile(path, before.get(path), after.get(path)))
+  return paths.filter((path) => !isSameFile(path, before.get(path), after.get(path)))
 }
 
-function sameFile(path: string, a: Content, b: Content): boolean {
+/** Two contents of a file say the same; also where the file exists in neither version. */
+export function isSameFile(path: string, a: Content, b: Content): boolean {
   if (sameContent(a, b)) return true
   if (typeof a !== 'string' || typeof b !== 'string' || !isResourceFile(path)) return false
   const [ours, theirs] = [yamlDocuments(path, a), yamlDocuments(path, b)]

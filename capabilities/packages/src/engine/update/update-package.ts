@@ -29,7 +29,7 @@ export interface PackageUpdate {
   readonly local: PackageFiles
   readonly strategy: UpdateStrategy
   /** `upstream` unless given. */
-  readonly onConflict?: ConflictPolicy
+  readonly onConflict?: ConflictPolicy | undefined
   /** Write the annotation `internal.kpt.dev/upstream-identifier` beside the merge comments, as kpt does. */
   readonly annotate?: boolean
 }

@@ -8,6 +8,8 @@ import type { FunctionOutput, FunctionReference } from '../../engine/function-ru
 import type { PipelineStep } from '../../engine/kptfile/kptfile.ts'
 import { PackageError } from '../../engine/package-error.ts'
 import type { RenderEvent } from '../../engine/render/pipeline.ts'
+import type { RenderedUpdate } from '../../engine/update/rendered-update.ts'
+import type { PackageUpdate } from '../../engine/update/update-package.ts'
 import { renderStatusOf } from '../../engine/render/render-status.ts'
 import { commandWords } from './command-words.ts'
 import type { ContainerEngine, PullPolicy } from './container-engine.ts'
@@ -15,7 +17,9 @@ import { findContainerEngine, runContainer } from './container-engine.ts'
 import type { FunctionLimits } from './function-process.ts'
 import { defaultLimits, runProgram } from './function-process.ts'
 import { RenderCache } from './render-cache.ts'
-import type { EvaluateJob, RenderJob, RenderResult, WorkerReply, WorkerRequest } from './render-messages.ts'
+import type { EvaluateJob, RenderJob, RenderResult, UpdateJob, WorkerReply, WorkerRequest } from './render-messages.ts'
+
+type Job = RenderJob | EvaluateJob | UpdateJob
 
 /** Options of a renderer. */
 export interface PackageRendererOptions {
@@ -83,7 +87,19 @@ export class PackageRenderer implements AsyncDisposable {
     return result
   }
 
-  async #runInThread(job: RenderJob | EvaluateJob, { signal, onEvent }: JobOptions): Promise<ThreadResult> {
+  /**
+   * Brings the changes of upstream into a package that was rendered: `updateRenderedPackage` in a worker thread.
+   * @throws PackageError as `updatePackage`, and `FunctionTimeout`, `FunctionMemory`; the signal's reason
+   */
+  async update({ local, ...update }: PackageUpdate, options: JobOptions): Promise<RenderedUpdate> {
+    options.signal.throwIfAborted()
+    const { result } = await this.#runInThread({ type: 'update', files: local, ...update }, options)
+    const { files, error, conflicts = [], unrendered } = result
+    if (error !== undefined) throw new PackageError(error.code, error.message)
+    return { files, conflicts, ...(unrendered !== undefined && { unrendered }) }
+  }
+
+  async #runInThread(job: Job, { signal, onEvent }: JobOptions): Promise<ThreadResult> {
     await this.#acquire()
     let worker: Worker | undefined
     try {
@@ -127,12 +143,7 @@ export class PackageRenderer implements AsyncDisposable {
     else next()
   }
 
-  async #runIn(
-    worker: Worker,
-    job: RenderJob | EvaluateJob,
-    signal: AbortSignal,
-    onEvent: JobOptions['onEvent'],
-  ): Promise<ThreadResult> {
+  async #runIn(worker: Worker, job: Job, signal: AbortSignal, onEvent: JobOptions['onEvent']): Promise<ThreadResult> {
     let isPure = true
     const progress = new Progress()
     const listeners = new AbortController()
@@ -228,7 +239,7 @@ class Progress {
     return `function ${this.#running.image ?? this.#running.exec ?? ''}`
   }
 
-  failed(job: RenderJob | EvaluateJob, error: PackageError): RenderResult {
+  failed(job: Job, error: PackageError): RenderResult {
     const results =
       this.#running === undefined
         ? this.#steps

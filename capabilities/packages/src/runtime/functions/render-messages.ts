@@ -3,6 +3,8 @@ import type { FunctionOutput, FunctionReference } from '../../engine/function-ru
 import type { PackageErrorCode } from '../../engine/package-error.ts'
 import type { PackageFiles } from '../../engine/package-files.ts'
 import type { KptFunction, PipelineStep, RenderStatus } from '../../engine/kptfile/kptfile.ts'
+import type { MergeConflict } from '../../engine/merge3/conflict.ts'
+import type { PackageUpdate } from '../../engine/update/update-package.ts'
 import type { RenderEvent } from '../../engine/render/pipeline.ts'
 
 /** The form of returned resources: text beside the files, or the only files. */
@@ -35,6 +37,13 @@ export interface EvaluateJob {
   readonly list?: string
 }
 
+/** Starts an update of a rendered package; functions that are not built in do not run. */
+export interface UpdateJob extends Omit<PackageUpdate, 'local'> {
+  readonly type: 'update'
+  /** The local package. */
+  readonly files: PackageFiles
+}
+
 /** An error that crosses threads. */
 export interface ErrorMessage {
   readonly code: PackageErrorCode
@@ -52,10 +61,14 @@ export interface RenderResult {
   readonly functions: number
   /** The resources as text, when the job asked for them. */
   readonly resources?: string
+  /** Of an update. */
+  readonly conflicts?: readonly MergeConflict[]
+  readonly unrendered?: string
 }
 
 export type WorkerRequest =
   | RenderJob
+  | UpdateJob
   | EvaluateJob
   | { readonly type: 'output'; readonly output: FunctionOutput }
   | { readonly type: 'error'; readonly error: ErrorMessage }

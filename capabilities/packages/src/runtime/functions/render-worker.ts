@@ -5,12 +5,15 @@ import { PackageError } from '../../engine/package-error.ts'
 import type { PackageFiles } from '../../engine/package-files.ts'
 import { evaluateFunction } from '../../engine/render/evaluate-function.ts'
 import type { RenderEvent } from '../../engine/render/pipeline.ts'
+import { alreadyHandled } from '../../engine/render/render-error.ts'
+import type { RenderOutcome } from '../../engine/render/render-package.ts'
 import { renderPackage } from '../../engine/render/render-package.ts'
 import { formatResource } from '../../engine/render/resource-file.ts'
 import { formatResourceList } from '../../engine/render/resource-list.ts'
 import type { Resource } from '../../engine/render/resource.ts'
 import { fileOf } from '../../engine/render/resource-writer.ts'
 import { withRenderStatus } from '../../engine/render/status-file.ts'
+import { updateRenderedPackage } from '../../engine/update/rendered-update.ts'
 import { YamlDocument } from '../../engine/yaml/yaml-document.ts'
 import { joinDocuments } from '../../engine/yaml/yaml-file.ts'
 import { functionOf } from '../../functions/functions.ts'
@@ -19,6 +22,7 @@ import type {
   RenderJob,
   RenderResult,
   ResourceOutput,
+  UpdateJob,
   WorkerReply,
   WorkerRequest,
 } from './render-messages.ts'
@@ -42,12 +46,55 @@ port.on('message', (request: WorkerRequest) => {
   else void answer(request)
 })
 
-async function answer(job: RenderJob | EvaluateJob): Promise<void> {
+async function answer(job: RenderJob | EvaluateJob | UpdateJob): Promise<void> {
   try {
-    reply({ type: 'result', result: job.type === 'render' ? await render(job) : await evaluate(job) })
+    reply({ type: 'result', result: await run(job) })
   } catch (error) {
     reply({ type: 'crash', message: error instanceof Error ? (error.stack ?? error.message) : String(error) })
   }
+}
+
+async function run(job: RenderJob | EvaluateJob | UpdateJob): Promise<RenderResult> {
+  switch (job.type) {
+    case 'render':
+      return await render(job)
+    case 'evaluate':
+      return await evaluate(job)
+    case 'update':
+      return await update(job)
+    default:
+      throw new Error(`unknown job ${String(job satisfies never)}`)
+  }
+}
+
+/** Functions of this package alone: an update runs nothing that a user supplies. */
+const builtInRunner: FunctionRunner = {
+  inProcess: ({ image }) => (image === undefined ? undefined : functionOf(image)),
+  run: async ({ image, exec }) =>
+    await Promise.reject(new PackageError('UnknownFunction', `function ${image ?? exec} is not built in`)),
+}
+
+async function update({ type: _type, files: local, ...versions }: UpdateJob): Promise<RenderResult> {
+  const steps = { results: [], packages: 0, functions: 0 }
+  try {
+    const updated = await updateRenderedPackage({ ...versions, local }, async (files, pipelines) => {
+      const { signal } = new AbortController()
+      const outcome = await renderPackage(files, builtInRunner, { signal, pipelines, onEvent })
+      return outcome.error === undefined ? { files: outcome.files } : { failure: messageOf(outcome) }
+    })
+    return { ...updated, ...steps }
+  } catch (error) {
+    if (!(error instanceof PackageError)) throw error
+    return { files: local, ...steps, error: { code: error.code, message: error.message } }
+  }
+}
+
+/** Returns why a render failed: the last error of a function, where one reported it. */
+function messageOf({ results, error }: RenderOutcome): string {
+  const { stderr, errorResults = [] } = results.at(-1) ?? {}
+  const { message } = error!
+  if (message !== alreadyHandled) return message
+  return errorResults[0]?.message ?? stderr ?? message
 }
 
 async function render(job: RenderJob): Promise<RenderResult> {

@@ -843,6 +843,1280 @@ export const crds: readonly KubeObject[] = [
         }
       ]
     }
+  },
+  {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {
+      "name": "packagevariantsets.config.porch.kpt.dev"
+    },
+    "spec": {
+      "group": "config.porch.kpt.dev",
+      "names": {
+        "kind": "PackageVariantSet",
+        "listKind": "PackageVariantSetList",
+        "plural": "packagevariantsets",
+        "singular": "packagevariantset",
+        "shortNames": [
+          "pvs"
+        ],
+        "categories": [
+          "fairlead"
+        ]
+      },
+      "scope": "Namespaced",
+      "versions": [
+        {
+          "name": "v1alpha2",
+          "served": true,
+          "storage": true,
+          "subresources": {
+            "status": {}
+          },
+          "additionalPrinterColumns": [
+            {
+              "name": "Targets",
+              "type": "integer",
+              "description": "Downstream packages that the targets select.",
+              "jsonPath": ".status.targets"
+            },
+            {
+              "name": "Variants",
+              "type": "integer",
+              "description": "PackageVariants of the set.",
+              "jsonPath": ".status.variants"
+            },
+            {
+              "name": "Drafts",
+              "type": "integer",
+              "description": "PackageVariants with a revision that is not published.",
+              "jsonPath": ".status.drafts"
+            },
+            {
+              "name": "Failed",
+              "type": "integer",
+              "description": "Failures of targets.",
+              "jsonPath": ".status.failed"
+            },
+            {
+              "name": "Ready",
+              "type": "string",
+              "jsonPath": ".status.conditions[?(@.type=='Ready')].status"
+            },
+            {
+              "name": "Status",
+              "type": "string",
+              "description": "The message of Ready.",
+              "jsonPath": ".status.conditions[?(@.type=='Ready')].message",
+              "priority": 1
+            },
+            {
+              "name": "Reason",
+              "type": "string",
+              "jsonPath": ".status.conditions[?(@.type=='Ready')].reason"
+            },
+            {
+              "name": "Age",
+              "type": "date",
+              "jsonPath": ".metadata.creationTimestamp"
+            }
+          ],
+          "schema": {
+            "openAPIV3Schema": {
+              "type": "object",
+              "description": "Makes one PackageVariant for every target.",
+              "required": [
+                "spec"
+              ],
+              "properties": {
+                "apiVersion": {
+                  "type": "string",
+                  "description": "Version of the schema of this object."
+                },
+                "kind": {
+                  "type": "string",
+                  "description": "PackageVariantSet."
+                },
+                "metadata": {
+                  "type": "object"
+                },
+                "spec": {
+                  "type": "object",
+                  "description": "The upstream package, the targets and the rules for their variants.",
+                  "required": [
+                    "upstream",
+                    "targets"
+                  ],
+                  "properties": {
+                    "upstream": {
+                      "type": "object",
+                      "description": "The upstream package in a Repository of the same namespace. Without a revision, a workspace and `follow`, the newest published revision is followed.",
+                      "required": [
+                        "repo",
+                        "package"
+                      ],
+                      "x-kubernetes-validations": [
+                        {
+                          "rule": "!has(self.follow) || !has(self.revision) && !has(self.workspaceName)",
+                          "message": "follow cannot be combined with revision or workspaceName"
+                        }
+                      ],
+                      "properties": {
+                        "repo": {
+                          "type": "string",
+                          "description": "Name of the Repository.",
+                          "maxLength": 63,
+                          "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+                        },
+                        "package": {
+                          "type": "string",
+                          "description": "Path of the package.",
+                          "maxLength": 253,
+                          "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(/[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+                        },
+                        "revision": {
+                          "description": "Number of the revision, also as `v3`; -1 means the newest published revision.",
+                          "x-kubernetes-int-or-string": true,
+                          "x-kubernetes-validations": [
+                            {
+                              "rule": "type(self) == int ? (self == -1 || self > 0) : self.matches('^v?[1-9][0-9]*$|^-1$')",
+                              "message": "spec.upstream.revision is a number, or a number after v"
+                            }
+                          ]
+                        },
+                        "workspaceName": {
+                          "type": "string",
+                          "description": "Workspace of the revision.",
+                          "minLength": 1,
+                          "maxLength": 63
+                        },
+                        "follow": {
+                          "type": "object",
+                          "description": "Which revisions are followed.",
+                          "x-kubernetes-validations": [
+                            {
+                              "rule": "[has(self.latest), has(self.label), has(self.tag)].filter(x, x).size() == 1",
+                              "message": "exactly one of latest, label, tag must be set"
+                            }
+                          ],
+                          "properties": {
+                            "latest": {
+                              "type": "object",
+                              "description": "The newest published revision."
+                            },
+                            "label": {
+                              "type": "object",
+                              "description": "The newest published revision with this label.",
+                              "required": [
+                                "key",
+                                "value"
+                              ],
+                              "properties": {
+                                "key": {
+                                  "type": "string",
+                                  "description": "Key of the label.",
+                                  "minLength": 1
+                                },
+                                "value": {
+                                  "type": "string",
+                                  "description": "Value of the label."
+                                }
+                              }
+                            },
+                            "tag": {
+                              "type": "string",
+                              "description": "The revision that the git tag `PACKAGE/TAG` names, such as stable.",
+                              "pattern": "^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$",
+                              "maxLength": 63
+                            }
+                          }
+                        }
+                      }
+                    },
+                    "targets": {
+                      "type": "array",
+                      "description": "The targets.",
+                      "minItems": 1,
+                      "maxItems": 100,
+                      "x-kubernetes-list-type": "atomic",
+                      "items": {
+                        "type": "object",
+                        "description": "A source of repositories and packages, with the rules for their variants.",
+                        "x-kubernetes-validations": [
+                          {
+                            "rule": "[has(self.repositories), has(self.repositorySelector), has(self.objectSelector)].filter(x, x).size() == 1",
+                            "message": "exactly one of repositories, repositorySelector, objectSelector must be set"
+                          },
+                          {
+                            "rule": "!has(self.packageNames) || has(self.repositorySelector)",
+                            "message": "packageNames is only allowed beside repositorySelector"
+                          }
+                        ],
+                        "properties": {
+                          "repositories": {
+                            "type": "array",
+                            "description": "Repositories by name.",
+                            "minItems": 1,
+                            "maxItems": 1000,
+                            "x-kubernetes-list-type": "atomic",
+                            "items": {
+                              "type": "object",
+                              "description": "One repository.",
+                              "required": [
+                                "name"
+                              ],
+                              "properties": {
+                                "name": {
+                                  "type": "string",
+                                  "description": "Name of the Repository.",
+                                  "minLength": 1,
+                                  "maxLength": 63
+                                },
+                                "packageNames": {
+                                  "type": "array",
+                                  "description": "Paths of the downstream packages; the upstream's package when left out.",
+                                  "minItems": 1,
+                                  "maxItems": 1000,
+                                  "x-kubernetes-list-type": "atomic",
+                                  "items": {
+                                    "type": "string",
+                                    "description": "One path.",
+                                    "minLength": 1,
+                                    "maxLength": 253
+                                  }
+                                }
+                              }
+                            }
+                          },
+                          "repositorySelector": {
+                            "type": "object",
+                            "description": "Repositories of the namespace by their labels.",
+                            "x-kubernetes-map-type": "atomic",
+                            "properties": {
+                              "matchLabels": {
+                                "type": "object",
+                                "description": "Labels with exactly these values.",
+                                "maxProperties": 64,
+                                "additionalProperties": {
+                                  "type": "string",
+                                  "description": "Value of the label."
+                                }
+                              },
+                              "matchExpressions": {
+                                "type": "array",
+                                "description": "Requirements on labels; all must be met.",
+                                "maxItems": 64,
+                                "x-kubernetes-list-type": "atomic",
+                                "items": {
+                                  "type": "object",
+                                  "description": "One requirement.",
+                                  "required": [
+                                    "key",
+                                    "operator"
+                                  ],
+                                  "properties": {
+                                    "key": {
+                                      "type": "string",
+                                      "description": "Key of the label."
+                                    },
+                                    "operator": {
+                                      "type": "string",
+                                      "description": "How the label compares with the values.",
+                                      "enum": [
+                                        "In",
+                                        "NotIn",
+                                        "Exists",
+                                        "DoesNotExist"
+                                      ]
+                                    },
+                                    "values": {
+                                      "type": "array",
+                                      "description": "Values, for In and NotIn.",
+                                      "maxItems": 256,
+                                      "x-kubernetes-list-type": "atomic",
+                                      "items": {
+                                        "type": "string",
+                                        "description": "One value."
+                                      }
+                                    }
+                                  }
+                                }
+                              }
+                            }
+                          },
+                          "packageNames": {
+                            "type": "array",
+                            "description": "Paths of the downstream packages in every selected Repository; the upstream's package when left out. Only beside repositorySelector.",
+                            "minItems": 1,
+                            "maxItems": 1000,
+                            "x-kubernetes-list-type": "atomic",
+                            "items": {
+                              "type": "string",
+                              "description": "One path.",
+                              "minLength": 1,
+                              "maxLength": 253
+                            }
+                          },
+                          "objectSelector": {
+                            "type": "object",
+                            "description": "Objects of the namespace by their labels. The name of an object is the name of the Repository unless the template has another.",
+                            "required": [
+                              "apiVersion",
+                              "kind"
+                            ],
+                            "x-kubernetes-map-type": "atomic",
+                            "properties": {
+                              "apiVersion": {
+                                "type": "string",
+                                "description": "API version of the objects.",
+                                "minLength": 1
+                              },
+                              "kind": {
+                                "type": "string",
+                                "description": "Kind of the objects.",
+                                "minLength": 1
+                              },
+                              "name": {
+                                "type": "string",
+                                "description": "Name of the only object that may match.",
+                                "minLength": 1
+                              },
+                              "matchLabels": {
+                                "type": "object",
+                                "description": "Labels with exactly these values.",
+                                "maxProperties": 64,
+                                "additionalProperties": {
+                                  "type": "string",
+                                  "description": "Value of the label."
+                                }
+                              },
+                              "matchExpressions": {
+                                "type": "array",
+                                "description": "Requirements on labels; all must be met.",
+                                "maxItems": 64,
+                                "x-kubernetes-list-type": "atomic",
+                                "items": {
+                                  "type": "object",
+                                  "description": "One requirement.",
+                                  "required": [
+                                    "key",
+                                    "operator"
+                                  ],
+                                  "properties": {
+                                    "key": {
+                                      "type": "string",
+                                      "description": "Key of the label."
+                                    },
+                                    "operator": {
+                                      "type": "string",
+                                      "description": "How the label compares with the values.",
+                                      "enum": [
+                                        "In",
+                                        "NotIn",
+                                        "Exists",
+                                        "DoesNotExist"
+                                      ]
+                                    },
+                                    "values": {
+                                      "type": "array",
+                                      "description": "Values, for In and NotIn.",
+                                      "maxItems": 256,
+                                      "x-kubernetes-list-type": "atomic",
+                                      "items": {
+                                        "type": "string",
+                                        "description": "One value."
+                                      }
+                                    }
+                                  }
+                                }
+                              }
+                            }
+                          },
+                          "template": {
+                            "type": "object",
+                            "description": "Rules for the PackageVariants of this target. Expressions are CEL.",
+                            "properties": {
+                              "downstream": {
+                                "type": "object",
+                                "description": "Repository and package of the downstream, instead of those of the target.",
+                                "x-kubernetes-validations": [
+                                  {
+                                    "rule": "!has(self.repo) || !has(self.repoExpr)",
+                                    "message": "only one of repo, repoExpr may be set"
+                                  },
+                                  {
+                                    "rule": "!has(self.package) || !has(self.packageExpr)",
+                                    "message": "only one of package, packageExpr may be set"
+                                  }
+                                ],
+                                "properties": {
+                                  "repo": {
+                                    "type": "string",
+                                    "description": "Name of the Repository.",
+                                    "maxLength": 63,
+                                    "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+                                  },
+                                  "repoExpr": {
+                                    "type": "string",
+                                    "description": "CEL expression of the name of the Repository. The variable repository does not exist here.",
+                                    "minLength": 1,
+                                    "maxLength": 4096
+                                  },
+                                  "package": {
+                                    "type": "string",
+                                    "description": "Path of the package.",
+                                    "maxLength": 253,
+                                    "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(/[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+                                  },
+                                  "packageExpr": {
+                                    "type": "string",
+                                    "description": "CEL expression of the path of the package.",
+                                    "minLength": 1,
+                                    "maxLength": 4096
+                                  }
+                                }
+                              },
+                              "adoptionPolicy": {
+                                "type": "string",
+                                "description": "Whether existing package revisions are adopted; adoptNone when left out.",
+                                "enum": [
+                                  "adoptNone",
+                                  "adoptExisting"
+                                ]
+                              },
+                              "deletionPolicy": {
+                                "type": "string",
+                                "description": "Fate of the package revisions when the variant is deleted; delete when left out.",
+                                "enum": [
+                                  "delete",
+                                  "orphan"
+                                ]
+                              },
+                              "onConflict": {
+                                "type": "string",
+                                "description": "The side that decides where upstream and downstream changed one thing; upstream when left out. fail: no draft is made.",
+                                "enum": [
+                                  "upstream",
+                                  "local",
+                                  "fail"
+                                ]
+                              },
+                              "onProposed": {
+                                "type": "string",
+                                "description": "What happens to a proposed downstream revision that is out of date; keep when left out. returnToDraft: it becomes a draft again and is updated.",
+                                "enum": [
+                                  "keep",
+                                  "returnToDraft"
+                                ]
+                              },
+                              "labels": {
+                                "type": "object",
+                                "description": "Labels of the package revisions.",
+                                "maxProperties": 128,
+                                "additionalProperties": {
+                                  "type": "string",
+                                  "description": "Value of the label."
+                                }
+                              },
+                              "labelExprs": {
+                                "type": "array",
+                                "description": "Labels by expressions; they override labels.",
+                                "maxItems": 64,
+                                "x-kubernetes-list-type": "atomic",
+                                "items": {
+                                  "type": "object",
+                                  "description": "One key with its value.",
+                                  "x-kubernetes-validations": [
+                                    {
+                                      "rule": "has(self.key) != has(self.keyExpr)",
+                                      "message": "exactly one of key, keyExpr must be set"
+                                    },
+                                    {
+                                      "rule": "!has(self.value) || !has(self.valueExpr)",
+                                      "message": "only one of value, valueExpr may be set"
+                                    }
+                                  ],
+                                  "properties": {
+                                    "key": {
+                                      "type": "string",
+                                      "description": "The key.",
+                                      "maxLength": 317
+                                    },
+                                    "keyExpr": {
+                                      "type": "string",
+                                      "description": "CEL expression of the key.",
+                                      "minLength": 1,
+                                      "maxLength": 4096
+                                    },
+                                    "value": {
+                                      "type": "string",
+                                      "description": "The value.",
+                                      "maxLength": 65536
+                                    },
+                                    "valueExpr": {
+                                      "type": "string",
+                                      "description": "CEL expression of the value.",
+                                      "minLength": 1,
+                                      "maxLength": 4096
+                                    }
+                                  }
+                                }
+                              },
+                              "annotations": {
+                                "type": "object",
+                                "description": "Annotations of the package revisions.",
+                                "maxProperties": 128,
+                                "additionalProperties": {
+                                  "type": "string",
+                                  "description": "Value of the annotation."
+                                }
+                              },
+                              "annotationExprs": {
+                                "description": "Annotations by expressions; they override annotations.",
+                                "type": "array",
+                                "maxItems": 64,
+                                "x-kubernetes-list-type": "atomic",
+                                "items": {
+                                  "type": "object",
+                                  "description": "One key with its value.",
+                                  "x-kubernetes-validations": [
+                                    {
+                                      "rule": "has(self.key) != has(self.keyExpr)",
+                                      "message": "exactly one of key, keyExpr must be set"
+                                    },
+                                    {
+                                      "rule": "!has(self.value) || !has(self.valueExpr)",
+                                      "message": "only one of value, valueExpr may be set"
+                                    }
+                                  ],
+                                  "properties": {
+                                    "key": {
+                                      "type": "string",
+                                      "description": "The key.",
+                                      "maxLength": 317
+                                    },
+                                    "keyExpr": {
+                                      "type": "string",
+                                      "description": "CEL expression of the key.",
+                                      "minLength": 1,
+                                      "maxLength": 4096
+                                    },
+                                    "value": {
+                                      "type": "string",
+                                      "description": "The value.",
+                                      "maxLength": 65536
+                                    },
+                                    "valueExpr": {
+                                      "type": "string",
+                                      "description": "CEL expression of the value.",
+                                      "minLength": 1,
+                                      "maxLength": 4096
+                                    }
+                                  }
+                                }
+                              },
+                              "packageContext": {
+                                "type": "object",
+                                "description": "Changes to the package context, the ConfigMap kptfile.kpt.dev of the package.",
+                                "properties": {
+                                  "data": {
+                                    "type": "object",
+                                    "description": "Keys and values to set.",
+                                    "maxProperties": 128,
+                                    "x-kubernetes-validations": [
+                                      {
+                                        "rule": "!(\"name\" in self) && !(\"package-path\" in self)",
+                                        "message": "the keys name and package-path are set by the server"
+                                      }
+                                    ],
+                                    "additionalProperties": {
+                                      "type": "string",
+                                      "description": "Value of the key."
+                                    }
+                                  },
+                                  "dataExprs": {
+                                    "description": "Keys and values by expressions; they override data.",
+                                    "type": "array",
+                                    "maxItems": 64,
+                                    "x-kubernetes-list-type": "atomic",
+                                    "items": {
+                                      "type": "object",
+                                      "description": "One key with its value.",
+                                      "x-kubernetes-validations": [
+                                        {
+                                          "rule": "has(self.key) != has(self.keyExpr)",
+                                          "message": "exactly one of key, keyExpr must be set"
+                                        },
+                                        {
+                                          "rule": "!has(self.value) || !has(self.valueExpr)",
+                                          "message": "only one of value, valueExpr may be set"
+                                        }
+                                      ],
+                                      "properties": {
+                                        "key": {
+                                          "type": "string",
+                                          "description": "The key.",
+                                          "maxLength": 317
+                                        },
+                                        "keyExpr": {
+                                          "type": "string",
+                                          "description": "CEL expression of the key.",
+                                          "minLength": 1,
+                                          "maxLength": 4096
+                                        },
+                                        "value": {
+                                          "type": "string",
+                                          "description": "The value.",
+                                          "maxLength": 65536
+                                        },
+                                        "valueExpr": {
+                                          "type": "string",
+                                          "description": "CEL expression of the value.",
+                                          "minLength": 1,
+                                          "maxLength": 4096
+                                        }
+                                      }
+                                    }
+                                  },
+                                  "removeKeys": {
+                                    "type": "array",
+                                    "description": "Keys to remove.",
+                                    "maxItems": 128,
+                                    "x-kubernetes-list-type": "atomic",
+                                    "items": {
+                                      "type": "string",
+                                      "description": "One key.",
+                                      "maxLength": 253,
+                                      "x-kubernetes-validations": [
+                                        {
+                                          "rule": "self != \"name\" && self != \"package-path\"",
+                                          "message": "the keys name and package-path are set by the server"
+                                        }
+                                      ]
+                                    }
+                                  },
+                                  "removeKeyExprs": {
+                                    "type": "array",
+                                    "description": "CEL expressions of more keys to remove.",
+                                    "maxItems": 64,
+                                    "x-kubernetes-list-type": "atomic",
+                                    "items": {
+                                      "type": "string",
+                                      "description": "CEL expression of one key.",
+                                      "minLength": 1,
+                                      "maxLength": 4096
+                                    }
+                                  }
+                                }
+                              },
+                              "injectors": {
+                                "type": "array",
+                                "description": "Objects of the namespace whose configuration is injected, in order of preference.",
+                                "maxItems": 64,
+                                "x-kubernetes-list-type": "atomic",
+                                "items": {
+                                  "type": "object",
+                                  "description": "One object.",
+                                  "x-kubernetes-validations": [
+                                    {
+                                      "rule": "has(self.name) != has(self.nameExpr)",
+                                      "message": "exactly one of name, nameExpr must be set"
+                                    }
+                                  ],
+                                  "properties": {
+                                    "group": {
+                                      "type": "string",
+                                      "description": "API group of the object; any when left out."
+                                    },
+                                    "version": {
+                                      "type": "string",
+                                      "description": "Version of the object; any when left out."
+                                    },
+                                    "kind": {
+                                      "type": "string",
+                                      "description": "Kind of the object; any when left out."
+                                    },
+                                    "name": {
+                                      "type": "string",
+                                      "description": "Name of the object.",
+                                      "minLength": 1,
+                                      "maxLength": 253
+                                    },
+                                    "nameExpr": {
+                                      "type": "string",
+                                      "description": "CEL expression of the name of the object.",
+                                      "minLength": 1,
+                                      "maxLength": 4096
+                                    }
+                                  }
+                                }
+                              },
+                              "pipeline": {
+                                "type": "object",
+                                "description": "Functions that are added to the front of the package's pipeline.",
+                                "properties": {
+                                  "mode": {
+                                    "type": "string",
+                                    "description": "Kptfile stores the functions in the Kptfile, where every save runs them; Once runs them after the package context and before the injection, and stores nothing.",
+                                    "enum": [
+                                      "Kptfile",
+                                      "Once"
+                                    ]
+                                  },
+                                  "mutators": {
+                                    "type": "array",
+                                    "description": "Functions that change resources.",
+                                    "maxItems": 64,
+                                    "x-kubernetes-list-type": "atomic",
+                                    "items": {
+                                      "type": "object",
+                                      "description": "A KRM function.",
+                                      "required": [
+                                        "image"
+                                      ],
+                                      "properties": {
+                                        "image": {
+                                          "type": "string",
+                                          "description": "Image of the function.",
+                                          "minLength": 1,
+                                          "maxLength": 1024
+                                        },
+                                        "tag": {
+                                          "type": "string",
+                                          "description": "Tag of the image, or a range of versions.",
+                                          "maxLength": 256
+                                        },
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the function in the pipeline. It must not contain a dot.",
+                                          "maxLength": 253,
+                                          "x-kubernetes-validations": [
+                                            {
+                                              "rule": "!self.contains(\".\")",
+                                              "message": "must not contain a dot"
+                                            }
+                                          ]
+                                        },
+                                        "configPath": {
+                                          "type": "string",
+                                          "description": "Path of a file of the package that holds the configuration of the function.",
+                                          "maxLength": 1024
+                                        },
+                                        "configMap": {
+                                          "type": "object",
+                                          "description": "Configuration of the function as keys and values.",
+                                          "maxProperties": 128,
+                                          "additionalProperties": {
+                                            "type": "string",
+                                            "description": "Value of the key."
+                                          }
+                                        },
+                                        "configMapExprs": {
+                                          "description": "Keys and values of the configuration by expressions; they override configMap.",
+                                          "type": "array",
+                                          "maxItems": 64,
+                                          "x-kubernetes-list-type": "atomic",
+                                          "items": {
+                                            "type": "object",
+                                            "description": "One key with its value.",
+                                            "x-kubernetes-validations": [
+                                              {
+                                                "rule": "has(self.key) != has(self.keyExpr)",
+                                                "message": "exactly one of key, keyExpr must be set"
+                                              },
+                                              {
+                                                "rule": "!has(self.value) || !has(self.valueExpr)",
+                                                "message": "only one of value, valueExpr may be set"
+                                              }
+                                            ],
+                                            "properties": {
+                                              "key": {
+                                                "type": "string",
+                                                "description": "The key.",
+                                                "maxLength": 317
+                                              },
+                                              "keyExpr": {
+                                                "type": "string",
+                                                "description": "CEL expression of the key.",
+                                                "minLength": 1,
+                                                "maxLength": 4096
+                                              },
+                                              "value": {
+                                                "type": "string",
+                                                "description": "The value.",
+                                                "maxLength": 65536
+                                              },
+                                              "valueExpr": {
+                                                "type": "string",
+                                                "description": "CEL expression of the value.",
+                                                "minLength": 1,
+                                                "maxLength": 4096
+                                              }
+                                            }
+                                          }
+                                        },
+                                        "selectors": {
+                                          "type": "array",
+                                          "description": "Resources that the function receives; all of the package when left out.",
+                                          "maxItems": 64,
+                                          "x-kubernetes-list-type": "atomic",
+                                          "items": {
+                                            "type": "object",
+                                            "description": "One selector; all of its fields must match.",
+                                            "properties": {
+                                              "apiVersion": {
+                                                "type": "string",
+                                                "description": "API version of the resource."
+                                              },
+                                              "kind": {
+                                                "type": "string",
+                                                "description": "Kind of the resource."
+                                              },
+                                              "name": {
+                                                "type": "string",
+                                                "description": "Name of the resource."
+                                              },
+                                              "namespace": {
+                                                "type": "string",
+                                                "description": "Namespace of the resource."
+                                              },
+                                              "labels": {
+                                                "type": "object",
+                                                "description": "Labels that the resource must have.",
+                                                "maxProperties": 64,
+                                                "additionalProperties": {
+                                                  "type": "string",
+                                                  "description": "Value of the label."
+                                                }
+                                              },
+                                              "annotations": {
+                                                "type": "object",
+                                                "description": "Annotations that the resource must have.",
+                                                "maxProperties": 64,
+                                                "additionalProperties": {
+                                                  "type": "string",
+                                                  "description": "Value of the annotation."
+                                                }
+                                              }
+                                            }
+                                          }
+                                        },
+                                        "exclude": {
+                                          "description": "Resources that the function does not receive.",
+                                          "type": "array",
+                                          "maxItems": 64,
+                                          "x-kubernetes-list-type": "atomic",
+                                          "items": {
+                                            "type": "object",
+                                            "description": "One selector; all of its fields must match.",
+                                            "properties": {
+                                              "apiVersion": {
+                                                "type": "string",
+                                                "description": "API version of the resource."
+                                              },
+                                              "kind": {
+                                                "type": "string",
+                                                "description": "Kind of the resource."
+                                              },
+                                              "name": {
+                                                "type": "string",
+                                                "description": "Name of the resource."
+                                              },
+                                              "namespace": {
+                                                "type": "string",
+                                                "description": "Namespace of the resource."
+                                              },
+                                              "labels": {
+                                                "type": "object",
+                                                "description": "Labels that the resource must have.",
+                                                "maxProperties": 64,
+                                                "additionalProperties": {
+                                                  "type": "string",
+                                                  "description": "Value of the label."
+                                                }
+                                              },
+                                              "annotations": {
+                                                "type": "object",
+                                                "description": "Annotations that the resource must have.",
+                                                "maxProperties": 64,
+                                                "additionalProperties": {
+                                                  "type": "string",
+                                                  "description": "Value of the annotation."
+                                                }
+                                              }
+                                            }
+                                          }
+                                        }
+                                      }
+                                    }
+                                  },
+                                  "validators": {
+                                    "description": "Functions that check resources.",
+                                    "type": "array",
+                                    "maxItems": 64,
+                                    "x-kubernetes-list-type": "atomic",
+                                    "items": {
+                                      "type": "object",
+                                      "description": "A KRM function.",
+                                      "required": [
+                                        "image"
+                                      ],
+                                      "properties": {
+                                        "image": {
+                                          "type": "string",
+                                          "description": "Image of the function.",
+                                          "minLength": 1,
+                                          "maxLength": 1024
+                                        },
+                                        "tag": {
+                                          "type": "string",
+                                          "description": "Tag of the image, or a range of versions.",
+                                          "maxLength": 256
+                                        },
+                                        "name": {
+                                          "type": "string",
+                                          "description": "Name of the function in the pipeline. It must not contain a dot.",
+                                          "maxLength": 253,
+                                          "x-kubernetes-validations": [
+                                            {
+                                              "rule": "!self.contains(\".\")",
+                                              "message": "must not contain a dot"
+                                            }
+                                          ]
+                                        },
+                                        "configPath": {
+                                          "type": "string",
+                                          "description": "Path of a file of the package that holds the configuration of the function.",
+                                          "maxLength": 1024
+                                        },
+                                        "configMap": {
+                                          "type": "object",
+                                          "description": "Configuration of the function as keys and values.",
+                                          "maxProperties": 128,
+                                          "additionalProperties": {
+                                            "type": "string",
+                                            "description": "Value of the key."
+                                          }
+                                        },
+                                        "configMapExprs": {
+                                          "description": "Keys and values of the configuration by expressions; they override configMap.",
+                                          "type": "array",
+                                          "maxItems": 64,
+                                          "x-kubernetes-list-type": "atomic",
+                                          "items": {
+                                            "type": "object",
+                                            "description": "One key with its value.",
+                                            "x-kubernetes-validations": [
+                                              {
+                                                "rule": "has(self.key) != has(self.keyExpr)",
+                                                "message": "exactly one of key, keyExpr must be set"
+                                              },
+                                              {
+                                                "rule": "!has(self.value) || !has(self.valueExpr)",
+                                                "message": "only one of value, valueExpr may be set"
+                                              }
+                                            ],
+                                            "properties": {
+                                              "key": {
+                                                "type": "string",
+                                                "description": "The key.",
+                                                "maxLength": 317
+                                              },
+                                              "keyExpr": {
+                                                "type": "string",
+                                                "description": "CEL expression of the key.",
+                                                "minLength": 1,
+                                                "maxLength": 4096
+                                              },
+                                              "value": {
+                                                "type": "string",
+                                                "description": "The value.",
+                                                "maxLength": 65536
+                                              },
+                                              "valueExpr": {
+                                                "type": "string",
+                                                "description": "CEL expression of the value.",
+                                                "minLength": 1,
+                                                "maxLength": 4096
+                                              }
+                                            }
+                                          }
+                                        },
+                                        "selectors": {
+                                          "type": "array",
+                                          "description": "Resources that the function receives; all of the package when left out.",
+                                          "maxItems": 64,
+                                          "x-kubernetes-list-type": "atomic",
+                                          "items": {
+                                            "type": "object",
+                                            "description": "One selector; all of its fields must match.",
+                                            "properties": {
+                                              "apiVersion": {
+                                                "type": "string",
+                                                "description": "API version of the resource."
+                                              },
+                                              "kind": {
+                                                "type": "string",
+                                                "description": "Kind of the resource."
+                                              },
+                                              "name": {
+                                                "type": "string",
+                                                "description": "Name of the resource."
+                                              },
+                                              "namespace": {
+                                                "type": "string",
+                                                "description": "Namespace of the resource."
+                                              },
+                                              "labels": {
+                                                "type": "object",
+                                                "description": "Labels that the resource must have.",
+                                                "maxProperties": 64,
+                                                "additionalProperties": {
+                                                  "type": "string",
+                                                  "description": "Value of the label."
+                                                }
+                                              },
+                                              "annotations": {
+                                                "type": "object",
+                                                "description": "Annotations that the resource must have.",
+                                                "maxProperties": 64,
+                                                "additionalProperties": {
+                                                  "type": "string",
+                                                  "description": "Value of the annotation."
+                                                }
+                                              }
+                                            }
+                                          }
+                                        },
+                                        "exclude": {
+                                          "description": "Resources that the function does not receive.",
+                                          "type": "array",
+                                          "maxItems": 64,
+                                          "x-kubernetes-list-type": "atomic",
+                                          "items": {
+                                            "type": "object",
+                                            "description": "One selector; all of its fields must match.",
+                                            "properties": {
+                                              "apiVersion": {
+                                                "type": "string",
+                                                "description": "API version of the resource."
+                                              },
+                                              "kind": {
+                                                "type": "string",
+                                                "description": "Kind of the resource."
+                                              },
+                                              "name": {
+                                                "type": "string",
+                                                "description": "Name of the resource."
+                                              },
+                                              "namespace": {
+                                                "type": "string",
+                                                "description": "Namespace of the resource."
+                                              },
+                                              "labels": {
+                                                "type": "object",
+                                                "description": "Labels that the resource must have.",
+                                                "maxProperties": 64,
+                                                "additionalProperties": {
+                                                  "type": "string",
+                                                  "description": "Value of the label."
+                                                }
+                                              },
+                                              "annotations": {
+                                                "type": "object",
+                                                "description": "Annotations that the resource must have.",
+                                                "maxProperties": 64,
+                                                "additionalProperties": {
+                                                  "type": "string",
+                                                  "description": "Value of the annotation."
+                                                }
+                                              }
+                                            }
+                                          }
+                                        }
+                                      }
+                                    }
+                                  }
+                                }
+                              }
+                            }
+                          }
+                        }
+                      }
+                    },
+                    "rollout": {
+                      "type": "object",
+                      "description": "Paces changes. With a rollout, variants of a followed upstream are pinned to the revision that the set has taken, so that a new upstream revision reaches them in order, too.",
+                      "properties": {
+                        "maxDrafts": {
+                          "type": "integer",
+                          "description": "Variants that may have a revision that is not published, or one to come, at a time. No limit when left out.",
+                          "minimum": 1
+                        },
+                        "pause": {
+                          "type": "boolean",
+                          "description": "No variant is created, changed or deleted."
+                        },
+                        "order": {
+                          "type": "string",
+                          "description": "CEL expression of a string or a number, with the variables of templates. Variants are changed in ascending order of it; in the order of the targets when left out.",
+                          "minLength": 1,
+                          "maxLength": 4096
+                        }
+                      }
+                    }
+                  }
+                },
+                "status": {
+                  "type": "object",
+                  "description": "State of the set.",
+                  "properties": {
+                    "observedGeneration": {
+                      "type": "integer",
+                      "format": "int64",
+                      "description": "Generation of the set that the state belongs to."
+                    },
+                    "targets": {
+                      "type": "integer",
+                      "description": "Downstream packages that the targets select."
+                    },
+                    "variants": {
+                      "type": "integer",
+                      "description": "PackageVariants of the set."
+                    },
+                    "ready": {
+                      "type": "integer",
+                      "description": "PackageVariants of the set whose condition Ready is True."
+                    },
+                    "drafts": {
+                      "type": "integer",
+                      "description": "PackageVariants with a revision that is not published."
+                    },
+                    "pending": {
+                      "type": "integer",
+                      "description": "Changes that the rollout holds back."
+                    },
+                    "failed": {
+                      "type": "integer",
+                      "description": "Failures of targets."
+                    },
+                    "failures": {
+                      "type": "array",
+                      "description": "Up to fifty failures, in order of their targets.",
+                      "x-kubernetes-list-type": "atomic",
+                      "items": {
+                        "type": "object",
+                        "description": "A target, or one downstream package of it, that has no current variant.",
+                        "required": [
+                          "target",
+                          "reason",
+                          "message"
+                        ],
+                        "properties": {
+                          "target": {
+                            "type": "integer",
+                            "description": "Index of the target in spec.targets."
+                          },
+                          "repo": {
+                            "type": "string",
+                            "description": "Repository of the downstream, if it is known."
+                          },
+                          "package": {
+                            "type": "string",
+                            "description": "Path of the downstream package, if it is known."
+                          },
+                          "object": {
+                            "type": "string",
+                            "description": "Name of the selected object, if there is one."
+                          },
+                          "reason": {
+                            "type": "string",
+                            "description": "Reason in one word."
+                          },
+                          "message": {
+                            "type": "string",
+                            "description": "Reason in a sentence, with the field and the way out."
+                          }
+                        }
+                      }
+                    },
+                    "conditions": {
+                      "type": "array",
+                      "description": "Stalled, nothing can be done until the set changes or its upstream exists; Ready, every target has a ready variant.",
+                      "x-kubernetes-list-type": "map",
+                      "x-kubernetes-list-map-keys": [
+                        "type"
+                      ],
+                      "items": {
+                        "type": "object",
+                        "description": "One aspect of the state.",
+                        "required": [
+                          "type",
+                          "status"
+                        ],
+                        "properties": {
+                          "type": {
+                            "type": "string",
+                            "description": "Type of the condition."
+                          },
+                          "status": {
+                            "type": "string",
+                            "description": "Status of the condition.",
+                            "enum": [
+                              "True",
+                              "False",
+                              "Unknown"
+                            ]
+                          },
+                          "observedGeneration": {
+                            "type": "integer",
+                            "format": "int64",
+                            "description": "Generation that the condition belongs to."
+                          },
+                          "lastTransitionTime": {
+                            "type": "string",
+                            "format": "date-time",
+                            "description": "Time of the last change of status."
+                          },
+                          "reason": {
+                            "type": "string",
+                            "description": "Reason in one word."
+                          },
+                          "message": {
+                            "type": "string",
+                            "description": "Reason in a sentence."
+                          }
+                        }
+                      }
+                    }
+                  }
+                }
+              }
+            }
+          }
+        },
+        {
+          "name": "v1alpha1",
+          "served": true,
+          "storage": false,
+          "deprecated": true,
+          "deprecationWarning": "config.porch.kpt.dev/v1alpha1 PackageVariantSet is not supported; `fairlead variant convert -f FILE` prints the v1alpha2 form",
+          "schema": {
+            "openAPIV3Schema": {
+              "type": "object",
+              "description": "Not supported; `fairlead variant convert -f FILE` prints the v1alpha2 form.",
+              "x-kubernetes-preserve-unknown-fields": true,
+              "x-kubernetes-validations": [
+                {
+                  "rule": "false",
+                  "message": "v1alpha1 of PackageVariantSet is not supported; `fairlead variant convert -f FILE` prints the v1alpha2 form of this manifest"
+                }
+              ]
+            }
+          }
+        }
+      ]
+    }
   }
 ]
 
@@ -1169,4 +2443,432 @@ export interface PackageVariantStatus {
   readonly injectionPoints?: readonly PackageVariantStatusInjectionPoint[]
   /** What upstream and downstream both changed, at the last update. At most 20 are listed. */
   readonly conflicts?: readonly PackageVariantStatusConflict[]
+}
+
+/** Makes one PackageVariant for every target. */
+export interface PackageVariantSet {
+  readonly apiVersion: 'config.porch.kpt.dev/v1alpha2'
+  readonly kind: 'PackageVariantSet'
+  readonly metadata: ObjectMeta
+  /** The upstream package, the targets and the rules for their variants. */
+  readonly spec: PackageVariantSetSpec
+  /** State of the set. */
+  readonly status?: PackageVariantSetStatus
+}
+
+/** The newest published revision with this label. */
+export interface PackageVariantSetSpecUpstreamFollowLabel {
+  /** Key of the label. */
+  readonly key: string
+  /** Value of the label. */
+  readonly value: string
+}
+
+/** Which revisions are followed. */
+export interface PackageVariantSetSpecUpstreamFollow {
+  /** The newest published revision. */
+  readonly latest?: Readonly<Record<string, unknown>>
+  /** The newest published revision with this label. */
+  readonly label?: PackageVariantSetSpecUpstreamFollowLabel
+  /** The revision that the git tag `PACKAGE/TAG` names, such as stable. */
+  readonly tag?: string
+}
+
+/** The upstream package in a Repository of the same namespace. Without a revision, a workspace and `follow`, the newest published revision is followed. */
+export interface PackageVariantSetSpecUpstream {
+  /** Name of the Repository. */
+  readonly repo: string
+  /** Path of the package. */
+  readonly package: string
+  /** Number of the revision, also as `v3`; -1 means the newest published revision. */
+  readonly revision?: number | string
+  /** Workspace of the revision. */
+  readonly workspaceName?: string
+  /** Which revisions are followed. */
+  readonly follow?: PackageVariantSetSpecUpstreamFollow
+}
+
+/** One repository. */
+export interface PackageVariantSetSpecTargetRepository {
+  /** Name of the Repository. */
+  readonly name: string
+  /** Paths of the downstream packages; the upstream's package when left out. */
+  readonly packageNames?: readonly string[]
+}
+
+/** One requirement. */
+export interface PackageVariantSetSpecTargetRepositorySelectorMatchExpression {
+  /** Key of the label. */
+  readonly key: string
+  /** How the label compares with the values. */
+  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
+  /** Values, for In and NotIn. */
+  readonly values?: readonly string[]
+}
+
+/** Repositories of the namespace by their labels. */
+export interface PackageVariantSetSpecTargetRepositorySelector {
+  /** Labels with exactly these values. */
+  readonly matchLabels?: Readonly<Record<string, string>>
+  /** Requirements on labels; all must be met. */
+  readonly matchExpressions?: readonly PackageVariantSetSpecTargetRepositorySelectorMatchExpression[]
+}
+
+/** One requirement. */
+export interface PackageVariantSetSpecTargetObjectSelectorMatchExpression {
+  /** Key of the label. */
+  readonly key: string
+  /** How the label compares with the values. */
+  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
+  /** Values, for In and NotIn. */
+  readonly values?: readonly string[]
+}
+
+/** Objects of the namespace by their labels. The name of an object is the name of the Repository unless the template has another. */
+export interface PackageVariantSetSpecTargetObjectSelector {
+  /** API version of the objects. */
+  readonly apiVersion: string
+  /** Kind of the objects. */
+  readonly kind: string
+  /** Name of the only object that may match. */
+  readonly name?: string
+  /** Labels with exactly these values. */
+  readonly matchLabels?: Readonly<Record<string, string>>
+  /** Requirements on labels; all must be met. */
+  readonly matchExpressions?: readonly PackageVariantSetSpecTargetObjectSelectorMatchExpression[]
+}
+
+/** Repository and package of the downstream, instead of those of the target. */
+export interface PackageVariantSetSpecTargetTemplateDownstream {
+  /** Name of the Repository. */
+  readonly repo?: string
+  /** CEL expression of the name of the Repository. The variable repository does not exist here. */
+  readonly repoExpr?: string
+  /** Path of the package. */
+  readonly package?: string
+  /** CEL expression of the path of the package. */
+  readonly packageExpr?: string
+}
+
+/** One key with its value. */
+export interface PackageVariantSetSpecTargetTemplateLabelExpr {
+  /** The key. */
+  readonly key?: string
+  /** CEL expression of the key. */
+  readonly keyExpr?: string
+  /** The value. */
+  readonly value?: string
+  /** CEL expression of the value. */
+  readonly valueExpr?: string
+}
+
+/** One key with its value. */
+export interface PackageVariantSetSpecTargetTemplateAnnotationExpr {
+  /** The key. */
+  readonly key?: string
+  /** CEL expression of the key. */
+  readonly keyExpr?: string
+  /** The value. */
+  readonly value?: string
+  /** CEL expression of the value. */
+  readonly valueExpr?: string
+}
+
+/** One key with its value. */
+export interface PackageVariantSetSpecTargetTemplatePackageContextDataExpr {
+  /** The key. */
+  readonly key?: string
+  /** CEL expression of the key. */
+  readonly keyExpr?: string
+  /** The value. */
+  readonly value?: string
+  /** CEL expression of the value. */
+  readonly valueExpr?: string
+}
+
+/** Changes to the package context, the ConfigMap kptfile.kpt.dev of the package. */
+export interface PackageVariantSetSpecTargetTemplatePackageContext {
+  /** Keys and values to set. */
+  readonly data?: Readonly<Record<string, string>>
+  /** Keys and values by expressions; they override data. */
+  readonly dataExprs?: readonly PackageVariantSetSpecTargetTemplatePackageContextDataExpr[]
+  /** Keys to remove. */
+  readonly removeKeys?: readonly string[]
+  /** CEL expressions of more keys to remove. */
+  readonly removeKeyExprs?: readonly string[]
+}
+
+/** One object. */
+export interface PackageVariantSetSpecTargetTemplateInjector {
+  /** API group of the object; any when left out. */
+  readonly group?: string
+  /** Version of the object; any when left out. */
+  readonly version?: string
+  /** Kind of the object; any when left out. */
+  readonly kind?: string
+  /** Name of the object. */
+  readonly name?: string
+  /** CEL expression of the name of the object. */
+  readonly nameExpr?: string
+}
+
+/** One key with its value. */
+export interface PackageVariantSetSpecTargetTemplatePipelineMutatorConfigMapExpr {
+  /** The key. */
+  readonly key?: string
+  /** CEL expression of the key. */
+  readonly keyExpr?: string
+  /** The value. */
+  readonly value?: string
+  /** CEL expression of the value. */
+  readonly valueExpr?: string
+}
+
+/** One selector; all of its fields must match. */
+export interface PackageVariantSetSpecTargetTemplatePipelineMutatorSelector {
+  /** API version of the resource. */
+  readonly apiVersion?: string
+  /** Kind of the resource. */
+  readonly kind?: string
+  /** Name of the resource. */
+  readonly name?: string
+  /** Namespace of the resource. */
+  readonly namespace?: string
+  /** Labels that the resource must have. */
+  readonly labels?: Readonly<Record<string, string>>
+  /** Annotations that the resource must have. */
+  readonly annotations?: Readonly<Record<string, string>>
+}
+
+/** One selector; all of its fields must match. */
+export interface PackageVariantSetSpecTargetTemplatePipelineMutatorExcludeItem {
+  /** API version of the resource. */
+  readonly apiVersion?: string
+  /** Kind of the resource. */
+  readonly kind?: string
+  /** Name of the resource. */
+  readonly name?: string
+  /** Namespace of the resource. */
+  readonly namespace?: string
+  /** Labels that the resource must have. */
+  readonly labels?: Readonly<Record<string, string>>
+  /** Annotations that the resource must have. */
+  readonly annotations?: Readonly<Record<string, string>>
+}
+
+/** A KRM function. */
+export interface PackageVariantSetSpecTargetTemplatePipelineMutator {
+  /** Image of the function. */
+  readonly image: string
+  /** Tag of the image, or a range of versions. */
+  readonly tag?: string
+  /** Name of the function in the pipeline. It must not contain a dot. */
+  readonly name?: string
+  /** Path of a file of the package that holds the configuration of the function. */
+  readonly configPath?: string
+  /** Configuration of the function as keys and values. */
+  readonly configMap?: Readonly<Record<string, string>>
+  /** Keys and values of the configuration by expressions; they override configMap. */
+  readonly configMapExprs?: readonly PackageVariantSetSpecTargetTemplatePipelineMutatorConfigMapExpr[]
+  /** Resources that the function receives; all of the package when left out. */
+  readonly selectors?: readonly PackageVariantSetSpecTargetTemplatePipelineMutatorSelector[]
+  /** Resources that the function does not receive. */
+  readonly exclude?: readonly PackageVariantSetSpecTargetTemplatePipelineMutatorExcludeItem[]
+}
+
+/** One key with its value. */
+export interface PackageVariantSetSpecTargetTemplatePipelineValidatorConfigMapExpr {
+  /** The key. */
+  readonly key?: string
+  /** CEL expression of the key. */
+  readonly keyExpr?: string
+  /** The value. */
+  readonly value?: string
+  /** CEL expression of the value. */
+  readonly valueExpr?: string
+}
+
+/** One selector; all of its fields must match. */
+export interface PackageVariantSetSpecTargetTemplatePipelineValidatorSelector {
+  /** API version of the resource. */
+  readonly apiVersion?: string
+  /** Kind of the resource. */
+  readonly kind?: string
+  /** Name of the resource. */
+  readonly name?: string
+  /** Namespace of the resource. */
+  readonly namespace?: string
+  /** Labels that the resource must have. */
+  readonly labels?: Readonly<Record<string, string>>
+  /** Annotations that the resource must have. */
+  readonly annotations?: Readonly<Record<string, string>>
+}
+
+/** One selector; all of its fields must match. */
+export interface PackageVariantSetSpecTargetTemplatePipelineValidatorExcludeItem {
+  /** API version of the resource. */
+  readonly apiVersion?: string
+  /** Kind of the resource. */
+  readonly kind?: string
+  /** Name of the resource. */
+  readonly name?: string
+  /** Namespace of the resource. */
+  readonly namespace?: string
+  /** Labels that the resource must have. */
+  readonly labels?: Readonly<Record<string, string>>
+  /** Annotations that the resource must have. */
+  readonly annotations?: Readonly<Record<string, string>>
+}
+
+/** A KRM function. */
+export interface PackageVariantSetSpecTargetTemplatePipelineValidator {
+  /** Image of the function. */
+  readonly image: string
+  /** Tag of the image, or a range of versions. */
+  readonly tag?: string
+  /** Name of the function in the pipeline. It must not contain a dot. */
+  readonly name?: string
+  /** Path of a file of the package that holds the configuration of the function. */
+  readonly configPath?: string
+  /** Configuration of the function as keys and values. */
+  readonly configMap?: Readonly<Record<string, string>>
+  /** Keys and values of the configuration by expressions; they override configMap. */
+  readonly configMapExprs?: readonly PackageVariantSetSpecTargetTemplatePipelineValidatorConfigMapExpr[]
+  /** Resources that the function receives; all of the package when left out. */
+  readonly selectors?: readonly PackageVariantSetSpecTargetTemplatePipelineValidatorSelector[]
+  /** Resources that the function does not receive. */
+  readonly exclude?: readonly PackageVariantSetSpecTargetTemplatePipelineValidatorExcludeItem[]
+}
+
+/** Functions that are added to the front of the package's pipeline. */
+export interface PackageVariantSetSpecTargetTemplatePipeline {
+  /** Kptfile stores the functions in the Kptfile, where every save runs them; Once runs them after the package context and before the injection, and stores nothing. */
+  readonly mode?: 'Kptfile' | 'Once'
+  /** Functions that change resources. */
+  readonly mutators?: readonly PackageVariantSetSpecTargetTemplatePipelineMutator[]
+  /** Functions that check resources. */
+  readonly validators?: readonly PackageVariantSetSpecTargetTemplatePipelineValidator[]
+}
+
+/** Rules for the PackageVariants of this target. Expressions are CEL. */
+export interface PackageVariantSetSpecTargetTemplate {
+  /** Repository and package of the downstream, instead of those of the target. */
+  readonly downstream?: PackageVariantSetSpecTargetTemplateDownstream
+  /** Whether existing package revisions are adopted; adoptNone when left out. */
+  readonly adoptionPolicy?: 'adoptNone' | 'adoptExisting'
+  /** Fate of the package revisions when the variant is deleted; delete when left out. */
+  readonly deletionPolicy?: 'delete' | 'orphan'
+  /** The side that decides where upstream and downstream changed one thing; upstream when left out. fail: no draft is made. */
+  readonly onConflict?: 'upstream' | 'local' | 'fail'
+  /** What happens to a proposed downstream revision that is out of date; keep when left out. returnToDraft: it becomes a draft again and is updated. */
+  readonly onProposed?: 'keep' | 'returnToDraft'
+  /** Labels of the package revisions. */
+  readonly labels?: Readonly<Record<string, string>>
+  /** Labels by expressions; they override labels. */
+  readonly labelExprs?: readonly PackageVariantSetSpecTargetTemplateLabelExpr[]
+  /** Annotations of the package revisions. */
+  readonly annotations?: Readonly<Record<string, string>>
+  /** Annotations by expressions; they override annotations. */
+  readonly annotationExprs?: readonly PackageVariantSetSpecTargetTemplateAnnotationExpr[]
+  /** Changes to the package context, the ConfigMap kptfile.kpt.dev of the package. */
+  readonly packageContext?: PackageVariantSetSpecTargetTemplatePackageContext
+  /** Objects of the namespace whose configuration is injected, in order of preference. */
+  readonly injectors?: readonly PackageVariantSetSpecTargetTemplateInjector[]
+  /** Functions that are added to the front of the package's pipeline. */
+  readonly pipeline?: PackageVariantSetSpecTargetTemplatePipeline
+}
+
+/** A source of repositories and packages, with the rules for their variants. */
+export interface PackageVariantSetSpecTarget {
+  /** Repositories by name. */
+  readonly repositories?: readonly PackageVariantSetSpecTargetRepository[]
+  /** Repositories of the namespace by their labels. */
+  readonly repositorySelector?: PackageVariantSetSpecTargetRepositorySelector
+  /** Paths of the downstream packages in every selected Repository; the upstream's package when left out. Only beside repositorySelector. */
+  readonly packageNames?: readonly string[]
+  /** Objects of the namespace by their labels. The name of an object is the name of the Repository unless the template has another. */
+  readonly objectSelector?: PackageVariantSetSpecTargetObjectSelector
+  /** Rules for the PackageVariants of this target. Expressions are CEL. */
+  readonly template?: PackageVariantSetSpecTargetTemplate
+}
+
+/** Paces changes. With a rollout, variants of a followed upstream are pinned to the revision that the set has taken, so that a new upstream revision reaches them in order, too. */
+export interface PackageVariantSetSpecRollout {
+  /** Variants that may have a revision that is not published, or one to come, at a time. No limit when left out. */
+  readonly maxDrafts?: number
+  /** No variant is created, changed or deleted. */
+  readonly pause?: boolean
+  /** CEL expression of a string or a number, with the variables of templates. Variants are changed in ascending order of it; in the order of the targets when left out. */
+  readonly order?: string
+}
+
+/** The upstream package, the targets and the rules for their variants. */
+export interface PackageVariantSetSpec {
+  /** The upstream package in a Repository of the same namespace. Without a revision, a workspace and `follow`, the newest published revision is followed. */
+  readonly upstream: PackageVariantSetSpecUpstream
+  /** The targets. */
+  readonly targets: readonly PackageVariantSetSpecTarget[]
+  /** Paces changes. With a rollout, variants of a followed upstream are pinned to the revision that the set has taken, so that a new upstream revision reaches them in order, too. */
+  readonly rollout?: PackageVariantSetSpecRollout
+}
+
+/** A target, or one downstream package of it, that has no current variant. */
+export interface PackageVariantSetStatusFailure {
+  /** Index of the target in spec.targets. */
+  readonly target: number
+  /** Repository of the downstream, if it is known. */
+  readonly repo?: string
+  /** Path of the downstream package, if it is known. */
+  readonly package?: string
+  /** Name of the selected object, if there is one. */
+  readonly object?: string
+  /** Reason in one word. */
+  readonly reason: string
+  /** Reason in a sentence, with the field and the way out. */
+  readonly message: string
+}
+
+/** One aspect of the state. */
+export interface PackageVariantSetStatusCondition {
+  /** Type of the condition. */
+  readonly type: string
+  /** Status of the condition. */
+  readonly status: 'True' | 'False' | 'Unknown'
+  /** Generation that the condition belongs to. */
+  readonly observedGeneration?: number
+  /** Time of the last change of status. */
+  readonly lastTransitionTime?: string
+  /** Reason in one word. */
+  readonly reason?: string
+  /** Reason in a sentence. */
+  readonly message?: string
+}
+
+/** State of the set. */
+export interface PackageVariantSetStatus {
+  /** Generation of the set that the state belongs to. */
+  readonly observedGeneration?: number
+  /** Downstream packages that the targets select. */
+  readonly targets?: number
+  /** PackageVariants of the set. */
+  readonly variants?: number
+  /** PackageVariants of the set whose condition Ready is True. */
+  readonly ready?: number
+  /** PackageVariants with a revision that is not published. */
+  readonly drafts?: number
+  /** Changes that the rollout holds back. */
+  readonly pending?: number
+  /** Failures of targets. */
+  readonly failed?: number
+  /** Up to fifty failures, in order of their targets. */
+  readonly failures?: readonly PackageVariantSetStatusFailure[]
+  /** Stalled, nothing can be done until the set changes or its upstream exists; Ready, every target has a ready variant. */
+  readonly conditions?: readonly PackageVariantSetStatusCondition[]
+}
+
+/** Not supported; `fairlead variant convert -f FILE` prints the v1alpha2 form. */
+export interface PackageVariantSetV1alpha1 {
+  readonly apiVersion: 'config.porch.kpt.dev/v1alpha1'
+  readonly kind: 'PackageVariantSet'
+  readonly metadata: ObjectMeta
 }

@@ -19,12 +19,14 @@ import { sameValue } from '../comparison.ts'
 import type { Area, Suite } from '../suite.ts'
 import { playKptfileMerge, playMerge } from './merge.ts'
 import { playRender } from './render.ts'
+import { setPlayers } from './variant-sets.ts'
 
 interface Player extends Area {
   play(input: Case['input'], want: Case['want']): readonly Disagreement[] | Promise<readonly Disagreement[]>
 }
 
 const players: Readonly<Record<string, Player>> = {
+  ...setPlayers,
   merge3: {
     input: ['strategy', 'base', 'upstream', 'local'],
     want: ['files', 'objects', 'resources', 'error'],

@@ -30,6 +30,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'foundation/client',
     'foundation/kube',
   ],
+  'capabilities/aws': ['capabilities/references', 'foundation/controller', 'foundation/client', 'foundation/kube'],
   'apps/cli': [
     'foundation/kube',
     'foundation/client',

@@ -10,9 +10,11 @@ import { contains, holdsFragments, sameValue } from '../comparison.ts'
 import type { Disagreement } from '../comparison.ts'
 import type { Area, Suite } from '../suite.ts'
 import { modelOf } from './model.ts'
+import { playDeletion, playResolution } from './reconcile-case.ts'
+import type { ReconcileCase } from './reconcile-case.ts'
 
 type Want = Case['want']
-type Play = (input: Case['input'], want: Want) => Disagreement[]
+type Play = (input: Case['input'], want: Want) => Disagreement[] | Promise<Disagreement[]>
 
 const operations: Play = (input, want) => {
   const config = readGeneratorConfig(input['config'] as JsonValue)
@@ -205,11 +207,11 @@ const plays: Readonly<Record<string, { readonly area: Area; readonly play: Play 
       input: [...caches, 'reconcile', 'bothSet', 'times'],
       want: ['resolved', 'condition', 'awsCalls', 'advisory', 'admission', 'lookups', 'managed'],
     },
-    play: notBuilt,
+    play: (input, want) => playResolution(input as unknown as ReconcileCase, want),
   },
   deletion: {
     area: { input: [...caches, 'reconcile'], want: ['awsWrites', 'finalizer', 'condition'] },
-    play: notBuilt,
+    play: (input, want) => playDeletion(input as unknown as ReconcileCase, want),
   },
   timeline: {
     area: {

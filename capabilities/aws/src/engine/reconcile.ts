@@ -1,0 +1,235 @@
+// Reconciles one object with its resource (originals/ack.md §3): resolve, read, create or adopt or update. Start with
+// `reconcileResource`; deletion is in delete.ts.
+import { isTerminating } from '@fairlead/kube'
+import type { JsonObject } from '@fairlead/kube'
+import { referencesCondition, resolveReferences } from '@fairlead/references'
+import type { Resolution } from '@fairlead/references'
+import { AwsError, meaningOf } from './aws-error.ts'
+import { conditionTypes, conditionsFor, presentSynced } from './conditions.ts'
+import type { Finding, Findings } from './conditions.ts'
+import { deleteResource } from './delete.ts'
+import { deltaOf, withoutReferences } from './delta.ts'
+import { creationTags, isOwn } from './ownership.ts'
+import { adoptedAnnotation, policiesOf } from './policies.ts'
+import type { Policies } from './policies.ts'
+import type { Outcome, ReconcileInput } from './reconcile-input.ts'
+import { pollInterval, propagationRetry } from './requeue.ts'
+import { stateOf } from './resource-kind.ts'
+import type { Observed } from './resource-manager.ts'
+import { confirmedArn, lastFields, observedFields, statusOf, storedReferences } from './resource-status.ts'
+
+/** Milliseconds until a resource that should be there already is looked for again. */
+const absentRetry = 60_000
+
+/** Reconciles one object. Throws what is no AwsError. */
+export async function reconcileResource(input: ReconcileInput): Promise<Outcome> {
+  const policies = policiesOf(input.object, input.settings.deletionPolicy)
+  if (isTerminating(input.object)) return deleteResource(input, policies)
+  return new Reconcile(input, policies).run()
+}
+
+class Reconcile {
+  readonly #input: ReconcileInput
+  readonly #policies: Policies
+  #resolution: Resolution
+  /** Fields of the status; those of the last one until the service has been asked. */
+  #fields: JsonObject
+  #observed: Observed | undefined
+
+  constructor(input: ReconcileInput, policies: Policies) {
+    this.#input = input
+    this.#policies = policies
+    this.#fields = lastFields(input.object)
+    this.#resolution = this.#resolve()
+  }
+
+  async run(): Promise<Outcome> {
+    const { spec } = this.#resolution
+    const isOnlyRead = this.#policies.readOnly || this.#policies.adoption === 'adopt'
+    if (spec === undefined && !isOnlyRead) return this.#unresolved()
+    try {
+      return await this.#keep(spec)
+    } catch (error) {
+      if (!(error instanceof AwsError)) throw error
+      return this.#failed(error)
+    }
+  }
+
+  #resolve(): Resolution {
+    const { id, kind, object, referents } = this.#input
+    const spec = (object['spec'] ?? {}) as JsonObject
+    const exists = confirmedArn(object) !== undefined
+    return resolveReferences({ id, spec, stored: storedReferences(object), exists }, kind.rows, referents)
+  }
+
+  async #keep(resolved: JsonObject | undefined): Promise<Outcome> {
+    const { kind, manager, object } = this.#input
+    const { adoption, adoptionFields, readOnly } = this.#policies
+    const own = this.#plain(resolved ?? ((object['spec'] ?? {}) as JsonObject))
+    const spec = adoption === 'none' ? own : { ...own, ...adoptionFields }
+    const observed = await manager.read(spec, statusOf(object))
+    if (observed === undefined) return this.#create(spec)
+    this.#saw(observed)
+    if (readOnly) return this.#kept({})
+    const refusal = await this.#takeOver(observed)
+    if (refusal !== undefined) return refusal
+    if (resolved === undefined) return this.#kept({})
+    const fields = deltaOf(kind, own, observed.spec)
+    return fields.length === 0 ? this.#kept({}) : this.#update(own, observed, fields)
+  }
+
+  async #create(spec: JsonObject): Promise<Outcome> {
+    const { kind, manager, object, settings, store } = this.#input
+    const { adoption, readOnly } = this.#policies
+    if (readOnly || adoption === 'adopt') {
+      this.#fields = {}
+      const message = `the ${kind.kind} does not exist in AWS`
+      return this.#outcome({ synced: { status: 'False', reason: 'ResourceNotFound', message } }, absentRetry)
+    }
+    // A value that only the stored status still has may name what is gone: nothing is created from it.
+    if (this.#resolution.problems.length > 0) return this.#unresolved()
+    this.#fields = {}
+    await store.hold()
+    // What was ready before may be going away by now; from here on its deletion sees this object.
+    const again = this.#resolve()
+    if (again.spec === undefined || again.problems.length > 0) {
+      this.#resolution = again
+      await store.release()
+      return this.#unresolved()
+    }
+    const creating = { status: 'False', reason: 'Creating', message: `the ${kind.kind} is being created` } as const
+    if (this.#resolution.references.length > 0) {
+      const { status } = this.#outcome({ synced: creating })
+      if (status !== undefined) await store.record(status)
+    }
+    try {
+      this.#saw(await manager.create(spec, creationTags(object, settings.tags)))
+    } catch (error) {
+      // A refusal says that there is no resource; after anything else there may be one.
+      if (error instanceof AwsError && ['terminal', 'refused'].includes(meaningOf(error, kind))) await store.release()
+      throw error
+    }
+    return this.#kept({})
+  }
+
+  /** Takes an existing resource over, or returns why it is left alone. */
+  async #takeOver(observed: Observed): Promise<Outcome | undefined> {
+    const { finalizer, kind, manager, object, store } = this.#input
+    const { adoption } = this.#policies
+    const holds = object.metadata.finalizers?.includes(finalizer) === true
+    if (confirmedArn(object) === undefined && adoption === 'none' && !(await isOwn(manager, observed, object))) {
+      if (holds) await store.release()
+      this.#fields = {}
+      const message = `a ${kind.kind} of this name exists already; adopt it by the annotation services.k8s.aws/adoption-policy`
+      const terminal = { reason: 'ResourceAlreadyExists', message }
+      return this.#outcome({ synced: { status: 'False', ...terminal }, terminal })
+    }
+    if (!holds) await store.hold()
+    if (adoption !== 'none' && object.metadata.annotations?.[adoptedAnnotation] !== 'true')
+      await store.annotate({ [adoptedAnnotation]: 'true' })
+    return undefined
+  }
+
+  async #update(spec: JsonObject, observed: Observed, fields: readonly string[]): Promise<Outcome> {
+    const { kind, manager, object, store } = this.#input
+    const state = stateOf(kind, observed.status)
+    if (state.state === 'modifying') {
+      const message = `${kind.kind} in ${state.value} state cannot be modified or deleted.`
+      return this.#waiting({ status: 'False', reason: state.value, message })
+    }
+    if (state.state === 'failed') return this.#kept({})
+    if (!kind.updatable) return this.#immutable(spec, observed, fields)
+    const { annotations, ...updated } = await manager.update({
+      spec,
+      observed,
+      fields,
+      annotations: object.metadata.annotations ?? {},
+    })
+    if (annotations !== undefined) await store.annotate(annotations)
+    this.#saw(updated)
+    return this.#kept({})
+  }
+
+  /** Reports a difference that the service has no operation for. */
+  #immutable(spec: JsonObject, observed: Observed, fields: readonly string[]): Outcome {
+    const { kind } = this.#input
+    const name = (path: string): string => path.split(/[.[]/)[0] as string
+    const fromReferences = new Set(this.#resolution.references.map(({ path }) => name(path)))
+    const show = (value: unknown): string => JSON.stringify(value ?? null)
+    const changes = fields.map((field) => `${field} is ${show(observed.spec[field])}, wanted ${show(spec[field])}`)
+    const message = `a ${kind.kind} cannot be changed: ${changes.join('; ')}; replace the object to apply it`
+    const isFromReferences = fields.every((field) => fromReferences.has(field))
+    const reason = isFromReferences ? 'ResolvedReferenceChanged' : 'FieldImmutable'
+    if (isFromReferences) return this.#kept({ advisories: [{ reason, message }] })
+    return this.#outcome({ synced: { status: 'False', reason, message }, advisories: [{ reason, message }] })
+  }
+
+  /** Returns the outcome of an object whose resource is as wanted, or is on its way there by itself. */
+  #kept(found: Partial<Findings>): Outcome {
+    const { kind, settings } = this.#input
+    const state = stateOf(kind, this.#observed?.status ?? {})
+    if (state.state === 'modifying')
+      return this.#waiting({
+        status: 'False',
+        reason: state.value,
+        message: `${kind.kind} is in ${state.value} status.`,
+      })
+    const terminal = state.state === 'failed' ? { reason: state.value, message: state.reason } : undefined
+    const message = `the ${kind.kind} is as wanted`
+    const synced = { status: 'True', reason: 'Synced', message } as const
+    return this.#outcome(
+      { synced, ...found, ...(terminal === undefined ? {} : { terminal }) },
+      kind.resync ?? settings.resync,
+    )
+  }
+
+  #waiting(synced: Findings['synced']): Outcome {
+    return this.#outcome({ synced }, pollInterval(this.#input.object, this.#input.now))
+  }
+
+  #unresolved(): Outcome {
+    const message = 'not every reference has a value'
+    return this.#outcome({ synced: { status: 'Unknown', reason: 'ReferencesNotResolved', message } })
+  }
+
+  #failed(error: AwsError): Outcome {
+    const { kind, object } = this.#input
+    const finding: Finding = { reason: error.code, message: `${error.code}: ${error.message}` }
+    const meaning = meaningOf(error, kind)
+    if (meaning === 'terminal') return this.#outcome({ synced: { status: 'False', ...finding }, terminal: finding })
+    // A read that failed changes nothing about what was seen of the present generation before.
+    const before = meaning === 'remote' && this.#observed === undefined ? presentSynced(object) : undefined
+    const synced = before ?? { status: 'Unknown', ...finding }
+    if (meaning === 'propagating') return this.#outcome({ synced, recoverable: finding }, propagationRetry)
+    return { ...this.#outcome({ synced, recoverable: finding }), failure: { error, retry: meaning } }
+  }
+
+  #saw(observed: Observed): void {
+    this.#observed = observed
+    this.#fields = observedFields(observed, this.#input.settings.region)
+  }
+
+  #plain(spec: JsonObject): JsonObject {
+    const references = new Set(this.#input.kind.rows.map(({ refPath }) => refPath))
+    return withoutReferences(spec, references, '') as JsonObject
+  }
+
+  #outcome(found: Findings, requeueAfter?: number): Outcome {
+    const { advisories, references } = this.#resolution
+    const resolved = referencesCondition(conditionTypes.references, this.#resolution)
+    const conditions = conditionsFor({
+      ...found,
+      ...(resolved === undefined ? {} : { references: resolved }),
+      advisories: [...(found.advisories ?? []), ...advisories],
+      adopted: this.#policies.adoption !== 'none' && this.#observed !== undefined,
+    })
+    return {
+      status: {
+        ...this.#fields,
+        ...(references.length === 0 ? {} : { resolvedReferences: references }),
+        conditions,
+      },
+      ...(requeueAfter === undefined ? {} : { requeueAfter }),
+    }
+  }
+}

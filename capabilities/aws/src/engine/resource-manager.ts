@@ -1,0 +1,36 @@
+// The port to AWS: the calls that a reconcile makes for one resource. `spec` has every reference resolved, with the
+// names of the CRD; failures are AwsErrors.
+import type { JsonObject } from '@fairlead/kube'
+
+/** A resource as the service describes it, with the names of the CRD. */
+export interface Observed {
+  readonly spec: JsonObject
+  readonly status: JsonObject
+  readonly arn?: string
+}
+
+/** A change of a resource. */
+export interface Change {
+  readonly spec: JsonObject
+  readonly observed: Observed
+  /** Top-level fields that differ. */
+  readonly fields: readonly string[]
+  /** Annotations of the object. */
+  readonly annotations: Readonly<Record<string, string>>
+}
+
+/** The calls for one kind. */
+export interface ResourceManager {
+  /**
+   * Returns the resource; undefined when there is none, also when the spec has no key by which there could be one.
+   * `status` is the last known one: some resources are found by their ARN.
+   */
+  read(spec: JsonObject, status: JsonObject): Promise<Observed | undefined>
+  /** Returns the tags of a resource that was read. */
+  tags(observed: Observed): Promise<Readonly<Record<string, string>>>
+  create(spec: JsonObject, tags: Readonly<Record<string, string>>): Promise<Observed>
+  /** Changes the resource. The returned annotations are kept on the object. */
+  update(change: Change): Promise<Observed & { readonly annotations?: Readonly<Record<string, string>> }>
+  /** Begins the deletion of a resource that was read; it may take a while to be gone. */
+  delete(spec: JsonObject, observed: Observed): Promise<void>
+}

@@ -1,0 +1,8 @@
+// Public API of @fairlead/aws. Start with `reconcileResource`, which decides; the controllers carry it out.
+export { reconcileResource } from './engine/reconcile.ts'
+export type { ObjectStore, Outcome, ReconcileInput, Settings } from './engine/reconcile-input.ts'
+export type { Change, Observed, ResourceManager } from './engine/resource-manager.ts'
+export type { ResourceKind, ResourceStates } from './engine/resource-kind.ts'
+export type { ResourceStatus } from './engine/resource-status.ts'
+export { AwsError } from './engine/aws-error.ts'
+export type { AwsErrorDetails } from './engine/aws-error.ts'

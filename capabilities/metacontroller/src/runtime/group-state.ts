@@ -47,6 +47,7 @@ export class GroupState {
   readonly #failing = new Map<string, FailingGroup>()
   /** Groups that wait until everything is known. */
   readonly #held = new Map<string, GroupRef>()
+  #releases = 0
   /** Groups whose hook named a time before which it is not called. */
   readonly #notBefore = new Map<string, number>()
   /** Groups whose first call after the start is still to come. */
@@ -113,14 +114,25 @@ export class GroupState {
     else writes.push(write)
   }
 
-  /** Records whether a group waits until everything is known. */
-  setHeld(group: GroupRef, isHeld: boolean): void {
-    if (isHeld) this.#held.set(groupId(group), group)
+  /** Number of times that the groups that wait were released; read it before deciding whether a group waits. */
+  get releases(): number {
+    return this.#releases
+  }
+
+  /**
+   * Records whether a group waits until everything is known. Returns false when the groups that wait were released
+   * after `releases` was read: the decision to wait is outdated then, and the group must be enqueued again.
+   */
+  setHeld(group: GroupRef, isHeld: boolean, releases: number): boolean {
+    const isOutdated = isHeld && releases !== this.#releases
+    if (isHeld && !isOutdated) this.#held.set(groupId(group), group)
     else this.#held.delete(groupId(group))
+    return !isOutdated
   }
 
   /** Returns the groups that wait until everything is known; they wait no longer. */
   releaseHeld(): GroupRef[] {
+    this.#releases++
     const groups = [...this.#held.values()]
     this.#held.clear()
     return groups

@@ -259,9 +259,10 @@ export class MapRun implements AsyncDisposable {
       outputs: this.#index.outputs,
     })
     const call = { clock: context.clock, signal: AbortSignal.any([context.signal, this.#calls.signal]) }
+    const { releases } = this.#groups
     try {
       const decision = await reconcileGroup(cluster, writer, hooks, { parent, mapKey: group.mapKey }, call)
-      this.#onDecision(group, parent.object, decision)
+      this.#onDecision(group, parent.object, decision, releases)
       if (decision.isOver) return this.#forget(group)
       return this.#next(group, decision.resyncAfterSeconds, context.clock.now())
     } catch (error) {
@@ -300,10 +301,11 @@ export class MapRun implements AsyncDisposable {
     this.#eventsOf(parent.object).normal('Adopted', note, { action: 'Sync', related: write.after })
   }
 
-  #onDecision(group: GroupRef, parent: KubeObject, { warning, isHeld, drift }: Decision): void {
+  #onDecision(group: GroupRef, parent: KubeObject, decision: Decision, releases: number): void {
+    const { warning, isHeld, drift } = decision
     if (warning !== undefined)
       this.#eventsOf(parent).warning(warning.reason, warning.message, { action: 'Sync', related: warning.related })
-    this.#groups.setHeld(group, isHeld)
+    if (!this.#groups.setHeld(group, isHeld, releases)) this.loop.add(group)
     this.#names.release(groupId(group))
     const hasDrifted = this.#options.metrics.drift(this.name, groupId(group), drift)
     if (this.#groups.succeed(group) || hasDrifted) this.#options.onStateChange()

@@ -191,10 +191,11 @@ export class SyncRun {
     const parent = this.#parents.get(group.parent)
     if (parent === undefined) return this.#forget(group)
     if (!this.#caches.areKnown) {
-      this.#state.setHeld(group, true)
+      this.#state.setHeld(group, true, this.#state.releases)
       return undefined
     }
     const { flavour, hooks, current } = this.#options
+    const { releases } = this.#state
     try {
       const outcome = await syncParent(parent.object, flavour.parents[parent.kind]!, {
         flavour,
@@ -206,7 +207,7 @@ export class SyncRun {
         signal: AbortSignal.any([context.signal, this.#calls.signal]),
         onWrite: (write) => this.#state.wrote(group, write),
       })
-      this.#state.setHeld(group, outcome.isHeld)
+      if (!this.#state.setHeld(group, outcome.isHeld, releases)) this.loop.add(group)
       if (this.#state.succeed(group)) this.#options.onStateChange()
       return this.#next(group, outcome, context.clock.now())
     } catch (error) {

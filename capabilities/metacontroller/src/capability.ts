@@ -18,6 +18,11 @@ const controllers = ['mapcontrollers', 'compositecontrollers', 'decoratorcontrol
 const rules: readonly PolicyRule[] = [
   { apiGroups: [apiGroup], resources: controllers, verbs: ['get', 'list', 'watch'] },
   { apiGroups: [apiGroup], resources: controllers.map((plural) => `${plural}/status`), verbs: ['patch'] },
+  {
+    apiGroups: [apiGroup],
+    resources: ['controllerrevisions'],
+    verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'],
+  },
   { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: [''], resources: ['services'], verbs: ['get'] },
   { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['list'] },

@@ -63,8 +63,10 @@ function change(parent: KubeObject, observed: KubeObject | undefined, { kind, ob
     case 'OnDelete':
       return { op: 'keep', kind, observed, reason: 'Drift' }
     case 'Recreate':
+    case 'RollingRecreate':
       return { op: 'delete', kind, observed, reason: 'Recreate' }
     case 'InPlace':
+    case 'RollingInPlace':
       return { op: 'update', kind, observed, object: updated, reason: 'Changed' }
   }
 }

@@ -7,6 +7,8 @@ import { formatIdentity, identityOf } from '../engine/identity.ts'
 import type { OutputWrite } from '../runtime/writer.ts'
 import { WriteError, combinedError } from '../runtime/writer.ts'
 import type { ChildAction } from './child-plan.ts'
+import type { Child } from './child.ts'
+import type { Claims } from './claims.ts'
 
 /** Writes the children of one parent. */
 export class ChildWriter {
@@ -36,6 +38,17 @@ export class ChildWriter {
     const { ownerReferences = [] } = child.metadata
     const left = ownerReferences.filter(({ uid }) => uid !== this.#parent.metadata.uid)
     await this.#setOwners(child, left.length === 0 ? null : left)
+  }
+
+  /** Adopts and releases objects; returns the children of the parent. */
+  async claim({ children, adopt, release }: Claims): Promise<readonly Child[]> {
+    const adopted: Child[] = []
+    for (const { kind, object } of adopt) {
+      const after = await this.adopt(object)
+      if (after !== undefined) adopted.push({ kind, object: after })
+    }
+    for (const { object } of release) await this.release(object)
+    return [...children, ...adopted]
   }
 
   /** Carries out a plan. Tries everything; then throws the errors as one. */

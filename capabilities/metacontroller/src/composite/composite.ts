@@ -3,13 +3,16 @@
 import type { JsonObject, KubeObject, LabelSelector, Selector } from '@fairlead/kube'
 import { SelectorError, asJson, everything, isJsonObject, isTerminating, selectorFrom } from '@fairlead/kube'
 import type { CompositeController } from '../api.ts'
-import type { Child } from '../children/child.ts'
+import type { Child, ChildKind } from '../children/child.ts'
+import { isRolling } from '../children/child.ts'
+import type { Candidates, Claims } from '../children/claims.ts'
 import { objectsByKind, requestKeys, withoutManagedFields } from '../engine/request.ts'
 import { ResponseError } from '../engine/response.ts'
+import type { RevisionRules } from '../revisions/revision.ts'
+import { revisionLabels, templateLabels } from '../revisions/revision.ts'
 import { childrenByKind } from '../sync/children-by-kind.ts'
-import type { Candidates, Claims, Flavour, ParentKind } from '../sync/flavour.ts'
+import type { Flavour, ParentKind } from '../sync/flavour.ts'
 import { readSyncResponse } from '../sync/response.ts'
-import type { ChildKind } from '../children/child.ts'
 
 /** Label of the children of a parent whose selector is generated. */
 const generatedLabel = 'controller-uid'
@@ -28,6 +31,7 @@ export function compositeFlavour(
     finalizer: `metacontroller.io/compositecontroller-${metadata.name ?? ''}`,
     parents: [parent],
     children,
+    revisions: revisionRules(spec.parentResource, parent, children, generates),
     adopts: !generates,
     writesParentLast: true,
     selects: (object) => selector.matches(object.metadata.labels),
@@ -86,6 +90,29 @@ export function childSelector(parent: KubeObject, generates: boolean): Selector 
   if (selector.isEmpty)
     throw new SelectorError('.spec.selector must have either matchLabels, matchExpressions, or both')
   return selector
+}
+
+function revisionRules(
+  { revisionHistory }: CompositeController['spec']['parentResource'],
+  parentKind: ParentKind,
+  children: readonly ChildKind[],
+  generates: boolean,
+): RevisionRules | undefined {
+  if (!children.some(isRolling)) return undefined
+  const { fieldPaths = [] } = revisionHistory ?? {}
+  const kindLabels = Object.entries(revisionLabels(parentKind))
+  const isOfKind = ({ object: { metadata } }: Child): boolean =>
+    kindLabels.every(([label, value]) => metadata.labels?.[label] === value)
+  return {
+    fieldPaths: fieldPaths.length === 0 ? ['spec'] : fieldPaths,
+    labels: (parent) => (generates ? { [generatedLabel]: parent.metadata.uid ?? '' } : templateLabels(parent)),
+    // A ControllerRevision is never released: its labels are not the user's, and the next sync would miss it.
+    claim: (parent, { owned, orphans }) => {
+      const selector = childSelector(parent, generates)
+      const { children: _children, adopt } = claimChildren(parent, selector, { owned: [], orphans })
+      return { children: owned.filter(isOfKind), adopt: adopt.filter(isOfKind), release: [] }
+    },
+  }
 }
 
 /** Returns the children of a parent: what it controls and selects, and the orphans that it selects. */

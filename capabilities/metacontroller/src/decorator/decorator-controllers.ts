@@ -5,6 +5,8 @@ import type { Manager } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import type { DecoratorController } from '../api.ts'
 import { apiVersion } from '../api.ts'
+import { isRolling } from '../children/child.ts'
+import { SpecError } from '../sync/spec-error.ts'
 import type { SyncControllersOptions } from '../sync/sync-controllers.ts'
 import { SyncControllers } from '../sync/sync-controllers.ts'
 import { decoratorFlavour } from './decorator.ts'
@@ -33,6 +35,14 @@ export function decoratorControllers(
     flavour: async (controller, resolve) => {
       const { resources, attachments = [] } = controller.spec
       const parents = await Promise.all(resources.map((resource) => resolve.parent(resource)))
+      const rolling = attachments.find(({ updateStrategy }) =>
+        isRolling({ method: updateStrategy?.method ?? 'OnDelete' }),
+      )
+      if (rolling !== undefined)
+        throw new SpecError(
+          'UnsupportedUpdateStrategy',
+          `updateStrategy.method ${rolling.updateStrategy?.method} of ${rolling.resource} is for CompositeControllers; use OnDelete, Recreate or InPlace`,
+        )
       const children = await Promise.all(attachments.map((attachment) => resolve.child(attachment)))
       return decoratorFlavour(controller, parents, children)
     },

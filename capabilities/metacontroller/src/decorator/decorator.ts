@@ -34,6 +34,7 @@ export function decoratorFlavour(
     finalizer: `metacontroller.io/decoratorcontroller-${name}`,
     parents,
     children,
+    revisions: undefined,
     adopts: false,
     writesParentLast: false,
     selects: ({ apiVersion, kind, metadata: { labels, annotations } }) => {

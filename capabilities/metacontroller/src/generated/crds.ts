@@ -1865,6 +1865,92 @@ export const crds: readonly KubeObject[] = [
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
     "metadata": {
+      "name": "controllerrevisions.metacontroller.k8s.io",
+      "annotations": {
+        "api-approved.kubernetes.io": "unapproved, request not yet submitted"
+      }
+    },
+    "spec": {
+      "group": "metacontroller.k8s.io",
+      "scope": "Namespaced",
+      "names": {
+        "kind": "ControllerRevision",
+        "listKind": "ControllerRevisionList",
+        "plural": "controllerrevisions",
+        "singular": "controllerrevision"
+      },
+      "versions": [
+        {
+          "name": "v1alpha1",
+          "served": true,
+          "storage": true,
+          "subresources": {
+            "status": {}
+          },
+          "schema": {
+            "openAPIV3Schema": {
+              "type": "object",
+              "description": "A ControllerRevision records one revision of the parent of a CompositeController with a rolling update method, and the children that are on this revision. Controllers write it; it is deleted when its last child moved to a newer revision.",
+              "required": [
+                "metadata",
+                "parentPatch"
+              ],
+              "properties": {
+                "apiVersion": {
+                  "type": "string"
+                },
+                "kind": {
+                  "type": "string"
+                },
+                "metadata": {
+                  "type": "object"
+                },
+                "parentPatch": {
+                  "type": "object",
+                  "description": "The fields of the parent that make the revision, by the field paths in spec.parentResource.revisionHistory of the CompositeController.",
+                  "x-kubernetes-preserve-unknown-fields": true
+                },
+                "children": {
+                  "type": "array",
+                  "description": "The children on this revision.",
+                  "items": {
+                    "type": "object",
+                    "description": "The children of one kind.",
+                    "required": [
+                      "apiGroup",
+                      "kind",
+                      "names"
+                    ],
+                    "properties": {
+                      "apiGroup": {
+                        "type": "string",
+                        "description": "The API group of the children; empty for the core group."
+                      },
+                      "kind": {
+                        "type": "string",
+                        "description": "The kind of the children."
+                      },
+                      "names": {
+                        "type": "array",
+                        "description": "Names of the children; namespace/name when the parent is cluster-scoped and the children are not.",
+                        "items": {
+                          "type": "string"
+                        }
+                      }
+                    }
+                  }
+                }
+              }
+            }
+          }
+        }
+      ]
+    }
+  },
+  {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {
       "name": "decoratorcontrollers.metacontroller.k8s.io",
       "annotations": {
         "api-approved.kubernetes.io": "unapproved, request not yet submitted"
@@ -5892,6 +5978,27 @@ export interface CompositeControllerStatus {
   readonly failingParents?: number
   /** Accepted says whether the spec is valid and its kinds are served, Ready whether every object is in sync. */
   readonly conditions?: readonly CompositeControllerStatusCondition[]
+}
+
+/** A ControllerRevision records one revision of the parent of a CompositeController with a rolling update method, and the children that are on this revision. Controllers write it; it is deleted when its last child moved to a newer revision. */
+export interface ControllerRevision {
+  readonly apiVersion: 'metacontroller.k8s.io/v1alpha1'
+  readonly kind: 'ControllerRevision'
+  readonly metadata: ObjectMeta
+  /** The fields of the parent that make the revision, by the field paths in spec.parentResource.revisionHistory of the CompositeController. */
+  readonly parentPatch: Readonly<Record<string, unknown>>
+  /** The children on this revision. */
+  readonly children?: readonly ControllerRevisionChildrenItem[]
+}
+
+/** The children of one kind. */
+export interface ControllerRevisionChildrenItem {
+  /** The API group of the children; empty for the core group. */
+  readonly apiGroup: string
+  /** The kind of the children. */
+  readonly kind: string
+  /** Names of the children; namespace/name when the parent is cluster-scoped and the children are not. */
+  readonly names: readonly string[]
 }
 
 /** A DecoratorController adds behaviour to objects of other kinds: a hook is sent an object with its attachments that exist, and returns labels, annotations, status and the desired attachments. */

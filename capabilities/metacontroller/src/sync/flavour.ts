@@ -2,30 +2,17 @@
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import type { HookVersion } from '../api.ts'
 import type { Child, ChildKind } from '../children/child.ts'
+import type { Candidates, Claims } from '../children/claims.ts'
 import type { ObjectsOfKind } from '../engine/request.ts'
 import type { ResolvedResource } from '../engine/resource.ts'
 import type { ResponseBody } from '../engine/response.ts'
+import type { RevisionRules } from '../revisions/revision.ts'
 import type { SyncResponse } from './response.ts'
 
 /** A kind of parents. */
 export interface ParentKind extends ResolvedResource {
   readonly ignoreStatusChanges: boolean
   readonly hasStatusSubresource: boolean
-}
-
-/** Objects that may be children of a parent. */
-export interface Candidates {
-  /** Objects that the parent controls. */
-  readonly owned: readonly Child[]
-  /** Objects without a controlling owner where the parent may have children. */
-  readonly orphans: readonly Child[]
-}
-
-/** The children of a parent, and the changes of ownership that come first. */
-export interface Claims {
-  readonly children: readonly Child[]
-  readonly adopt: readonly Child[]
-  readonly release: readonly Child[]
 }
 
 /** The content of a sync or finalize request. */
@@ -52,6 +39,8 @@ export interface Flavour {
   readonly finalizer: string
   readonly parents: readonly ParentKind[]
   readonly children: readonly ChildKind[]
+  /** Undefined when no child kind has a rolling update method. */
+  readonly revisions: RevisionRules | undefined
   /** Orphans are adopted. */
   readonly adopts: boolean
   /** A parent that is finalized loses its finalizer before its children are written, and is written after them. */

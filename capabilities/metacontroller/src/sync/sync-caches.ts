@@ -2,10 +2,13 @@
 import type { Informer, InformerPool, ObjectChange } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { controllerOf } from '@fairlead/kube'
+import type { Child, ChildKind } from '../children/child.ts'
+import type { Candidates } from '../children/claims.ts'
 import type { ResolvedResource } from '../engine/resource.ts'
 import type { KindProblem } from '../runtime/caches.ts'
 import { clientKind } from '../runtime/client-kind.ts'
-import type { Candidates, Flavour } from './flavour.ts'
+import { revisionKind } from '../revisions/revision.ts'
+import type { Flavour } from './flavour.ts'
 
 /** Receives the events of all caches; `kind` is a position in the flavour. */
 export interface SyncCacheListener {
@@ -32,6 +35,7 @@ export class SyncCaches implements Disposable {
   readonly #flavour: Flavour
   readonly #parents: readonly Informer[]
   readonly #children: readonly Informer[]
+  readonly #revisions: readonly Informer[]
   readonly #uses: Disposable[] = []
 
   constructor(pool: InformerPool, flavour: Flavour) {
@@ -43,7 +47,8 @@ export class SyncCaches implements Disposable {
     }
     this.#parents = flavour.parents.map(use)
     this.#children = flavour.children.map(use)
-    for (const informer of this.#children) {
+    this.#revisions = flavour.revisions === undefined ? [] : [use(revisionKind)]
+    for (const informer of [...this.#children, ...this.#revisions]) {
       informer.addIndex(byOwner, ownerUid)
       informer.addIndex(orphansByNamespace, orphanNamespace)
     }
@@ -56,7 +61,7 @@ export class SyncCaches implements Disposable {
 
   /** Returns the kinds that cannot be read now. */
   problems(): KindProblem[] {
-    const resources = [...this.#flavour.parents, ...this.#flavour.children]
+    const resources = this.#resources()
     return this.#all().flatMap(({ state, error }, at) =>
       state === 'Synced' ? [] : [{ resource: resources[at]!, state, error }],
     )
@@ -74,28 +79,18 @@ export class SyncCaches implements Disposable {
 
   /** Returns the objects that may be children of a parent: in its namespace, or anywhere when it has none. */
   candidates(parent: KubeObject): Candidates {
-    const { uid = '', namespace } = parent.metadata
-    const owned = this.#flavour.children.flatMap((kind, at) =>
-      this.#children[at]!.lastKnown.byIndex(byOwner, uid)
-        .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
-        .map((object) => ({ kind, object })),
-    )
-    if (!this.#flavour.adopts) return { owned, orphans: [] }
-    const orphans = this.#flavour.children.flatMap((kind, at) => {
-      const { lastKnown } = this.#children[at]!
-      const found =
-        namespace === undefined
-          ? [...lastKnown.values()].filter((object) => controllerOf(object) === undefined)
-          : lastKnown.byIndex(orphansByNamespace, namespace)
-      return found.map((object) => ({ kind, object }))
-    })
-    return { owned, orphans }
+    const { children, adopts } = this.#flavour
+    return candidates(parent, children, this.#children, adopts)
+  }
+
+  /** Returns the ControllerRevisions that may be those of a parent. */
+  revisions(parent: KubeObject): Candidates {
+    return candidates(parent, [revisionKind], this.#revisions, true)
   }
 
   /** Returns an object as its cache has it. */
   cached({ apiVersion, kind, metadata }: KubeObject): KubeObject | undefined {
-    const { parents, children } = this.#flavour
-    const at = [...parents, ...children].findIndex((one) => one.kind === kind && one.apiVersion === apiVersion)
+    const at = this.#resources().findIndex((one) => one.kind === kind && one.apiVersion === apiVersion)
     return this.#all()[at]?.lastKnown.get({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' })
   }
 
@@ -115,6 +110,34 @@ export class SyncCaches implements Disposable {
   }
 
   #all(): readonly Informer[] {
-    return [...this.#parents, ...this.#children]
+    return [...this.#parents, ...this.#children, ...this.#revisions]
   }
+
+  /** The resources of all informers, in their order. */
+  #resources(): readonly ResolvedResource[] {
+    const { parents, children } = this.#flavour
+    return [...parents, ...children, ...this.#revisions.map(() => revisionKind)]
+  }
+}
+
+function candidates(
+  { metadata: { uid = '', namespace } }: KubeObject,
+  kinds: readonly ChildKind[],
+  informers: readonly Informer[],
+  adopts: boolean,
+): Candidates {
+  const of = (select: (cache: Informer['lastKnown']) => Iterable<KubeObject>): Child[] =>
+    kinds.flatMap((kind, at) => {
+      const cache = informers[at]?.lastKnown
+      return cache === undefined ? [] : [...select(cache)].map((object) => ({ kind, object }))
+    })
+  const owned = of((cache) => cache.byIndex(byOwner, uid)).filter(
+    ({ object }) => namespace === undefined || object.metadata.namespace === namespace,
+  )
+  if (!adopts) return { owned, orphans: [] }
+  const orphans =
+    namespace === undefined
+      ? of((cache) => cache.values()).filter(({ object }) => controllerOf(object) === undefined)
+      : of((cache) => cache.byIndex(orphansByNamespace, namespace))
+  return { owned, orphans }
 }

@@ -6,7 +6,7 @@ import type { Controller, Manager, ReconcileContext, Result } from '@fairlead/co
 import { after, generationChanged } from '@fairlead/controller'
 import type { Condition, KubeObject } from '@fairlead/kube'
 import { SelectorError, condition, isTerminating, parseApiVersion } from '@fairlead/kube'
-import type { ChildKind } from '../children/child.ts'
+import type { ChildKind, ChildMethod, StatusCheck } from '../children/child.ts'
 import type { ResourceName } from '../engine/kinds.ts'
 import type { ResolvedResource } from '../engine/resource.ts'
 import type { CallMetrics } from '../hook/call-metrics.ts'
@@ -25,10 +25,16 @@ export interface SyncSpec extends HooksSpec {
   readonly resyncPeriodSeconds?: number
 }
 
+/** `updateStrategy` of a child resource. */
+export interface ChildStrategy {
+  readonly method?: ChildMethod
+  readonly statusChecks?: { readonly conditions?: readonly StatusCheck[] }
+}
+
 /** Looks up the kinds that a spec names. Throws ClientError `UnknownKind`, SpecError. */
 export interface KindResolver {
   parent(name: ResourceName & { readonly ignoreStatusChanges?: boolean }): Promise<ParentKind>
-  child(name: ResourceName & { readonly updateStrategy?: { readonly method?: string } }): Promise<ChildKind>
+  child(name: ResourceName & { readonly updateStrategy?: ChildStrategy }): Promise<ChildKind>
 }
 
 /** A kind of controllers. */
@@ -240,13 +246,8 @@ class DiscoveredKinds implements KindResolver {
   }
 
   async child(name: Parameters<KindResolver['child']>[0]): Promise<ChildKind> {
-    const method = name.updateStrategy?.method ?? 'OnDelete'
-    if (method !== 'OnDelete' && method !== 'Recreate' && method !== 'InPlace')
-      throw new SpecError(
-        'UnsupportedUpdateStrategy',
-        `updateStrategy.method ${method} of ${name.resource} is not supported in this version; use OnDelete, Recreate or InPlace, or leave this controller to Metacontroller`,
-      )
-    return { ...(await this.#resource(name)), method }
+    const { method = 'OnDelete', statusChecks } = name.updateStrategy ?? {}
+    return { ...(await this.#resource(name)), method, statusChecks: statusChecks?.conditions ?? [] }
   }
 
   #resource(name: ResourceName): Promise<ResolvedResource> {

@@ -4,11 +4,11 @@ import { addFinalizer, removeFinalizer } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { ChildWriter } from '../children/child-writer.ts'
 import { planChildren } from '../children/child-plan.ts'
-import type { Child } from '../children/child.ts'
 import type { ObjectsOfKind } from '../engine/request.ts'
+import { syncRevisions } from '../revisions/revision-sync.ts'
 import type { OutputWrite } from '../runtime/writer.ts'
 import type { Customize } from './customize.ts'
-import type { Claims, Flavour, ParentKind } from './flavour.ts'
+import type { Flavour, ParentKind } from './flavour.ts'
 import { managesChildren, parentStep } from './parent.ts'
 import { writeParent } from './parent-writer.ts'
 import type { SyncResponse } from './response.ts'
@@ -65,17 +65,40 @@ export async function syncParent(
   if (step === 'ignore' || hook === undefined) return done
   const finalizing = step === 'finalize'
   const writer = new ChildWriter(client, parent, onWrite)
-  const children = await claimed(writer, flavour.claim(parent, caches.candidates(parent)))
+  const children = await writer.claim(flavour.claim(parent, caches.candidates(parent)))
   const related: readonly ObjectsOfKind[] | undefined =
     customize === undefined ? [] : await customize.related(parent, options.signal)
   if (related === undefined) return { ...done, isHeld: true }
   const { controller, signal } = options
   const { caller, version } = hook
-  const request = flavour.request({ controller, parent, children, related, finalizing, version })
-  const body = await caller.call({ request, group: parent.metadata.uid ?? '', signal })
-  const context = { hook: finalizing ? ('finalize' as const) : ('sync' as const), parent, strict: caller.strict }
-  const response = flavour.readResponse(body, context)
-  const plan = planChildren(parent, children, flavour.prepare(parent, response.children))
+  const hookName = finalizing ? ('finalize' as const) : ('sync' as const)
+  const uid = parent.metadata.uid ?? ''
+  const ask = async (of: KubeObject, revision: string): Promise<SyncResponse> => {
+    const request = flavour.request({ controller, parent: of, children, related, finalizing, version })
+    const group = revision === '' ? uid : `${uid}/${revision}`
+    const body = await caller.call({ request, group, signal })
+    const response = flavour.readResponse(body, { hook: hookName, parent, strict: caller.strict })
+    return { ...response, children: flavour.prepare(parent, response.children) }
+  }
+  const rules = managesChildren({ parent, finalizer, hasFinalizeHook }) ? flavour.revisions : undefined
+  const response =
+    rules === undefined
+      ? await ask(parent, '')
+      : await syncRevisions({
+          parent,
+          parentKind: kind,
+          kinds: flavour.children,
+          rules,
+          claims: rules.claim(parent, caches.revisions(parent)),
+          children,
+          client,
+          writer,
+          ask,
+          areKnown: () => caches.areKnown,
+          onWrite,
+        })
+  if (response === undefined) return { ...done, isHeld: true }
+  const plan = planChildren(parent, children, response.children)
   // A kind may have been lost during the call: a child that is missing is unknown then, not deleted.
   if (!caches.areKnown) return { ...done, isHeld: true }
   const write = { client, kind, change: flavour.parentChange(parent, response), onWrite }
@@ -102,15 +125,4 @@ export async function syncParent(
 
 function finishedBy({ finalized }: SyncResponse, finalizer: string): { readonly finished?: string } {
   return finalized ? { finished: finalizer } : {}
-}
-
-/** Adopts and releases objects; returns the children of the parent. */
-async function claimed(writer: ChildWriter, { children, adopt, release }: Claims): Promise<readonly Child[]> {
-  const adopted: Child[] = []
-  for (const { kind, object } of adopt) {
-    const after = await writer.adopt(object)
-    if (after !== undefined) adopted.push({ kind, object: after })
-  }
-  for (const { object } of release) await writer.release(object)
-  return [...children, ...adopted]
 }

@@ -360,7 +360,7 @@ describe('a parent of a CompositeController', () => {
 })
 
 describe('a CompositeController', () => {
-  test('is not accepted when its parent has no status subresource, an unknown kind, or a rolling method', async () => {
+  test('is not accepted when its parent has no status subresource or is of an unknown kind', async () => {
     await set({}, crd({ group: 'harbour.example.com', kind: 'Buoy' }))
     await stage.pass(1)
     await stage.apply(controller({ parentResource: { apiVersion: 'harbour.example.com/v1', resource: 'buoys' } }))
@@ -373,10 +373,6 @@ describe('a CompositeController', () => {
     await stage.apply(controller({ parentResource: { apiVersion: 'harbour.example.com/v1', resource: 'nowheres' } }))
     await stage.pass(2)
     expect(await conditionOf('Accepted')).toMatchObject({ status: 'False', reason: 'UnknownKind' })
-    const childResources = [{ apiVersion: 'v1', resource: 'configmaps', updateStrategy: { method: 'RollingInPlace' } }]
-    await stage.apply(controller({ childResources }), fleet(['a']))
-    await stage.pass(2)
-    expect(await conditionOf('Accepted')).toMatchObject({ reason: 'UnsupportedUpdateStrategy' })
     expect(hook.calls).toEqual([])
   })
 

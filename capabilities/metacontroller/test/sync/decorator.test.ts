@@ -145,4 +145,11 @@ describe('an object that a DecoratorController selects', () => {
     expect(await stage.client.find(fleets, 'default/north')).toBeUndefined()
     expect(hook.calls.map(({ path }) => path)).toEqual(['/finalize'])
   })
+
+  test('is left alone by a DecoratorController with a rolling update method', async () => {
+    const attachments = [{ apiVersion: 'v1', resource: 'configmaps', updateStrategy: { method: 'RollingInPlace' } }]
+    await set({}, controller({ attachments }), flagged('red'))
+    expect(await conditionOf('Accepted', decorator, 'flags')).toMatchObject({ reason: 'UnsupportedUpdateStrategy' })
+    expect(hook.calls).toEqual([])
+  })
 })

@@ -2,8 +2,9 @@
 import { kind } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
 import type { Condition, KubeObject } from '@fairlead/kube'
-import type { ConflictPolicy, MergeConflict } from './engine/merge3/conflict.ts'
+import type { Pipeline } from './engine/kptfile/kptfile.ts'
 import type { Lifecycle } from './engine/lifecycle.ts'
+import type { ConflictPolicy, MergeConflict } from './engine/merge3/conflict.ts'
 
 /** API group of Repositories. */
 export const configGroup = 'config.porch.kpt.dev'
@@ -113,6 +114,8 @@ export interface PackageRevision extends KubeObject {
       readonly annotations?: Readonly<Record<string, string>>
     }
     readonly parent?: RevisionReference
+    /** Content by path in place of the files that the task makes. Written at creation, never read. */
+    readonly resources?: Readonly<Record<string, string>>
   }
   readonly status?: {
     readonly upstreamLock?: Lock
@@ -158,6 +161,29 @@ export interface PackageRevisionResources extends KubeObject {
   readonly status?: { readonly renderStatus?: RenderReport }
 }
 
+/** Asks for the files that a task would make. Nothing is stored. */
+export interface PackageRevisionPreview extends KubeObject {
+  readonly spec: {
+    readonly packageName: string
+    readonly repository: string
+    readonly tasks?: readonly Task[]
+    /** Content by path in place of the files that the task makes. */
+    readonly resources?: Readonly<Record<string, string>>
+    /** Functions that run once, before the pipeline of the Kptfile. */
+    readonly functions?: Pipeline
+    /** Runs the pipeline of the Kptfile. */
+    readonly render?: boolean
+  }
+  readonly status?: {
+    readonly resources?: Readonly<Record<string, string>>
+    readonly conflicts?: readonly MergeConflict[]
+    /** Results of the last functions that ran. */
+    readonly renderStatus?: RenderReport
+    /** The message of the functions that failed. */
+    readonly failure?: string
+  }
+}
+
 /** A package: all revisions of one path of a repository. */
 export interface PorchPackage extends KubeObject {
   readonly spec: { readonly packageName: string; readonly repository: string }
@@ -174,6 +200,12 @@ export const PackageRevisionKind: Kind<PackageRevision> = kind(`${porchGroup}/v1
 export const PackageRevisionResourcesKind: Kind<PackageRevisionResources> = kind(
   `${porchGroup}/v1alpha1`,
   'PackageRevisionResources',
+)
+
+/** Kind of {@link PackageRevisionPreview}. */
+export const PackageRevisionPreviewKind: Kind<PackageRevisionPreview> = kind(
+  `${porchGroup}/v1alpha1`,
+  'PackageRevisionPreview',
 )
 
 /** Marks the published revision of a package with the highest number. */

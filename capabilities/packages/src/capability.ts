@@ -22,12 +22,14 @@ import {
   packageFields,
   packageRevisionColumns,
   packageRevisionDefinition,
+  previewDefinition,
   resourcesColumns,
   resourcesDefinition,
   revisionFields,
 } from './storage/definitions.ts'
 import { PackageRevisionStorage } from './storage/package-revision-storage.ts'
 import { PackageStorage } from './storage/package-storage.ts'
+import { PreviewStorage } from './storage/preview-storage.ts'
 import { ResourcesStorage } from './storage/resources-storage.ts'
 
 /** Rules of the controller. Content is read and written with the rights of the caller on PackageRevisions. */
@@ -83,6 +85,14 @@ export const packages: Capability = {
         subresources: ['approval'],
         columns: packageRevisionColumns,
         selectableFields: revisionFields,
+        maxObjectBytes: maxPackageBytes,
+        maxBodyBytes: maxPackageBytes,
+      },
+      {
+        definition: previewDefinition,
+        storage: new PreviewStorage(service),
+        maxObjectBytes: maxPackageBytes,
+        maxBodyBytes: maxPackageBytes,
       },
       {
         definition: resourcesDefinition,

@@ -13,7 +13,7 @@ export type { GitCredentials, GitRemote } from './git/remote.ts'
 
 // Kptfile
 export { editKptfile, parseKptfile } from './engine/kptfile/kptfile.ts'
-export type { Kptfile } from './engine/kptfile/kptfile.ts'
+export type { Kptfile, KptFunction, Pipeline } from './engine/kptfile/kptfile.ts'
 
 // revisions
 export { enforcesGates, transition, unmetGates } from './engine/lifecycle.ts'
@@ -50,8 +50,24 @@ export {
   configGroup,
   latestLabel,
   PackageRevisionKind,
+  PackageRevisionPreviewKind,
   PackageRevisionResourcesKind,
   porchGroup,
   RepositoryKind,
 } from './api.ts'
-export type { Lock, PackageRevision, PackageRevisionResources, PorchPackage, Repository, Task } from './api.ts'
+export type {
+  Lock,
+  PackageRevision,
+  PackageRevisionPreview,
+  PackageRevisionResources,
+  PorchPackage,
+  RenderReport,
+  Repository,
+  Task,
+} from './api.ts'
+
+// resources of files
+export { editResources, resourcesIn } from './engine/yaml/resource-edit.ts'
+export type { ResourceEdit } from './engine/yaml/resource-edit.ts'
+export { isResourceFile } from './engine/yaml/yaml-file.ts'
+export { describeConflict } from './engine/merge3/conflict.ts'

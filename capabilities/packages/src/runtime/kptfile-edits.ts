@@ -1,9 +1,13 @@
 // Edits of Kptfiles that revisions need: name, upstream, labels, annotations, gates. Comments stay.
 import { isMap } from 'yaml'
+import type { Document } from 'yaml'
 import type { Lock, PackageRevision } from '../api.ts'
 import { editKptfile } from '../engine/kptfile/kptfile.ts'
+import type { Pipeline } from '../engine/kptfile/kptfile.ts'
 import { PackageError } from '../engine/package-error.ts'
-import { mapAt, removeField, setNode, setText, textAt } from '../engine/render/fields.ts'
+import type { PackageFiles } from '../engine/package-files.ts'
+import { mapAt, removeField, setNode, setText, textAt, valueAt } from '../engine/render/fields.ts'
+import { YamlDocument } from '../engine/yaml/yaml-document.ts'
 
 const upstreamIdentifier = 'internal.kpt.dev/upstream-identifier'
 
@@ -44,6 +48,35 @@ export function withPackageMetadata(
     if (info === undefined) setNode(root, 'info', document.createNode({ readinessGates }))
     else setNode(info, 'readinessGates', document.createNode(readinessGates))
   })
+}
+
+/** Returns the files with another pipeline in the Kptfile. @throws PackageError `InvalidKptfile` */
+export function withPipeline(files: PackageFiles, pipeline: Pipeline): PackageFiles {
+  return editedKptfile(files, (root, document) => setNode(root, 'pipeline', document.createNode(pipeline)))
+}
+
+/** Returns the files with pipeline and status of another Kptfile. @throws PackageError `InvalidKptfile` */
+export function withBookkeepingOf(files: PackageFiles, before: PackageFiles): PackageFiles {
+  const former = before.get('Kptfile')
+  if (typeof former !== 'string') return files
+  const nodes = new YamlDocument('Kptfile', 1, former).root
+  return editedKptfile(files, (root) => {
+    for (const field of ['pipeline', 'status']) {
+      const node = nodes === undefined ? undefined : valueAt(nodes, field)
+      if (node === undefined) removeField(root, field)
+      else setNode(root, field, node)
+    }
+  })
+}
+
+function editedKptfile(
+  files: PackageFiles,
+  edit: (root: Parameters<typeof setText>[0], document: Document) => void,
+): PackageFiles {
+  const kptfile = files.get('Kptfile')
+  if (typeof kptfile !== 'string') return files
+  const edited = editKptfile(kptfile, (document) => edit(rootOf(document.contents), document))
+  return new Map(files).set('Kptfile', edited)
 }
 
 function rootOf(contents: unknown): Parameters<typeof setText>[0] {

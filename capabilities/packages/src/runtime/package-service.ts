@@ -5,14 +5,22 @@ import type { Client } from '@fairlead/client'
 import { badRequest, failure, forbidden, isTerminating, jsonEqual, notFound, serviceUnavailable } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { configGroup, porchGroup } from '../api.ts'
-import type { GitPackage, Lock, PackageRevision, RenderReport, RevisionReference, Task } from '../api.ts'
+import type {
+  GitPackage,
+  Lock,
+  PackageRevision,
+  PackageRevisionPreview,
+  RenderReport,
+  RevisionReference,
+  Task,
+} from '../api.ts'
 import type { PackageFiles } from '../engine/package-files.ts'
 import { fetchPackage } from '../git/repository.ts'
 import type { FetchedPackage } from '../git/repository.ts'
 import { transportOf } from '../git/remote.ts'
 import { packageRevisionObject, resourcesObject, selfLock } from './revision-object.ts'
 import { readCredentials } from './credentials.ts'
-import { withPackageMetadata } from './kptfile-edits.ts'
+import { withBookkeepingOf, withPackageMetadata, withPipeline } from './kptfile-edits.ts'
 import type { PackageEngine, RenderedPackage } from './package-engine.ts'
 import type { PackageRepository } from './package-repository.ts'
 import type { Repositories, Located } from './repositories.ts'
@@ -106,7 +114,8 @@ export class PackageService implements Disposable {
     const { namespace } = repository.settings
     const task: Task = spec.tasks?.[0] ?? { type: 'init', init: {} }
     const made = await taskFiles(task, this.#taskContext(repository, spec.packageName, write))
-    const rendered = await this.#rendered(made.files, metadata.annotations, write.signal)
+    const files = spec.resources === undefined ? made.files : withResources(made.files, spec.resources)
+    const rendered = await this.#rendered(files, metadata.annotations, write.signal)
     const name = metadata.name!
     await this.states.set(namespace, name, {
       ...state,
@@ -127,6 +136,38 @@ export class PackageService implements Disposable {
     }
   }
 
+  /**
+   * Returns the files that a task would make, after functions that run once and the pipeline, where these are asked
+   * for. Stores nothing. @throws StatusError, GitError, PackageError
+   */
+  async preview(
+    repository: PackageRepository,
+    { packageName, tasks, resources, functions, render }: PackageRevisionPreview['spec'],
+    write: StorageWrite,
+  ): Promise<NonNullable<PackageRevisionPreview['status']>> {
+    const task: Task = tasks?.[0] ?? { type: 'init', init: {} }
+    const made = await taskFiles(task, this.#taskContext(repository, packageName, write))
+    let files = resources === undefined ? made.files : withResources(made.files, resources)
+    const conflicts = made.merge?.conflicts ?? []
+    let last: RenderedPackage | undefined
+    if (functions !== undefined) {
+      last = await this.#engine.render(withPipeline(files, functions), write.signal)
+      files = withBookkeepingOf(last.files, files)
+    }
+    if (render === true && last?.failure === undefined) {
+      last = await this.#engine.render(files, write.signal)
+      files = last.files
+    }
+    return {
+      resources: Object.fromEntries([...files].filter(([, content]) => typeof content === 'string')) as Readonly<
+        Record<string, string>
+      >,
+      ...(conflicts.length > 0 && { conflicts }),
+      ...(last !== undefined && { renderStatus: last.report }),
+      ...(last?.failure !== undefined && { failure: last.failure }),
+    }
+  }
+
   /** Replaces the files of a draft; files that are no UTF-8 stay. @throws StatusError, GitError */
   async saveResources(
     { repository, revision }: Located,
@@ -134,10 +175,7 @@ export class PackageService implements Disposable {
     write: StorageWrite,
   ): Promise<{ readonly revision: Revision; readonly failure: string | undefined }> {
     const { namespace } = repository.settings
-    const before = await repository.files(revision)
-    const files = new Map<string, string | Uint8Array>(Object.entries(resources))
-    for (const [path, content] of before) if (typeof content !== 'string') files.set(path, content)
-    if (!files.has('Kptfile')) throw badRequest('a package needs a Kptfile; the resources have none')
+    const files = withResources(await repository.files(revision), resources)
     const state = this.states.get(namespace, revision.name)
     const rendered = await this.#rendered(files, state.metadata.annotations, write.signal)
     const saved = await repository.saveDraft(revision, {
@@ -327,6 +365,14 @@ function notify(listeners: Iterable<Listener>, previous: KubeObject | undefined,
     if (object !== undefined) listener({ type: 'put', object, previous })
     else if (previous !== undefined) listener({ type: 'delete', object: previous, previous })
   }
+}
+
+/** Returns the files with other content; files that are no UTF-8 stay. @throws StatusError 400 without a Kptfile */
+function withResources(before: PackageFiles, resources: Readonly<Record<string, string>>): PackageFiles {
+  const files = new Map<string, string | Uint8Array>(Object.entries(resources))
+  for (const [path, content] of before) if (typeof content !== 'string') files.set(path, content)
+  if (!files.has('Kptfile')) throw badRequest('a package needs a Kptfile; the resources have none')
+  return files
 }
 
 function upstreamNames(task: Task | undefined): readonly (string | undefined)[] {

@@ -158,6 +158,9 @@ export const packageRevisionDefinition: KubeObject = definition(
         annotations: strings('Annotations of the Kptfile.'),
       }),
       parent: reference('Deprecated.'),
+      resources: strings(
+        'Files in place of those that the task makes, at creation: task, changes and render are one commit. Never returned; read the PackageRevisionResources.',
+      ),
     }),
     status: object('What git says about the revision.', {
       upstreamLock: lock('The upstream content that the package was made from.'),
@@ -191,6 +194,45 @@ export const resourcesDefinition: KubeObject = definition(
         description: 'Results of the last render.',
         'x-kubernetes-preserve-unknown-fields': true,
       },
+    }),
+  },
+)
+
+/** Definition of PackageRevisionPreviews. */
+export const previewDefinition: KubeObject = definition(
+  { kind: 'PackageRevisionPreview', plural: 'packagerevisionpreviews', singular: 'packagerevisionpreview' },
+  'Asks for the files that a task would make. Nothing is stored.',
+  {
+    spec: object(
+      'The revision that would be made.',
+      {
+        packageName: identityFields['packageName']!,
+        repository: identityFields['repository']!,
+        tasks: list('How to make the revision: one task, init when left out.', task),
+        resources: strings('Files in place of those that the task makes.'),
+        functions: {
+          type: 'object',
+          description:
+            'A pipeline, as in a Kptfile, that runs once before that of the Kptfile and is not stored in it.',
+          'x-kubernetes-preserve-unknown-fields': true,
+        },
+        render: { type: 'boolean', description: 'Run the pipeline of the Kptfile.' },
+      },
+      ['packageName', 'repository'],
+    ),
+    status: object('The answer.', {
+      resources: strings('Content by path, of files that are UTF-8.'),
+      conflicts: list('What upstream and the local revision both changed.', {
+        type: 'object',
+        description: 'A conflict: file, resource, path, base, ours, theirs, and the side that was taken.',
+        'x-kubernetes-preserve-unknown-fields': true,
+      }),
+      renderStatus: {
+        type: 'object',
+        description: 'Results of the functions that ran last.',
+        'x-kubernetes-preserve-unknown-fields': true,
+      },
+      failure: string('The message of the functions that failed.'),
     }),
   },
 )

@@ -75,7 +75,7 @@ export class PackageRevisionStorage implements RestStorage {
     const wanted = object as PackageRevision
     const { namespace = '', name = '' } = object.metadata
     const { spec } = wanted
-    const repository = await this.#repository(namespace, spec.repository, write.signal)
+    const repository = await syncedRepository(this.#service, { namespace, name: spec.repository }, write.signal)
     this.#checkNew(repository, wanted)
     const state = { metadata: keptMetadata(object.metadata) }
     return asStatusError(
@@ -135,15 +135,6 @@ export class PackageRevisionStorage implements RestStorage {
     const located = this.#service.repositories.revision(key)
     if (located === undefined) throw notFound(revisionsResource, key.name)
     return located
-  }
-
-  async #repository(namespace: string, name: string, signal: AbortSignal): Promise<PackageRepository> {
-    await this.#service.repositories.ready(namespace, signal)
-    const repository = this.#service.repositories.get({ namespace, name })
-    if (repository?.isSynced === true) return repository
-    if (this.#service.repositories.object({ namespace, name }) === undefined)
-      throw notFound({ group: 'config.porch.kpt.dev', plural: 'repositories' }, name)
-    return asStatusError(() => Promise.reject(notSynced(name)))
   }
 
   #checkNew(repository: PackageRepository, { spec }: PackageRevision): void {
@@ -210,6 +201,20 @@ export class PackageRevisionStorage implements RestStorage {
     if (isPublished(revision.lifecycle)) return repository.setDeletionProposed(revision, next === 'DeletionProposed')
     return repository.setProposed(revision, next === 'Proposed')
   }
+}
+
+/** Returns a repository to write to. @throws StatusError 404, 503 */
+export async function syncedRepository(
+  { repositories }: PackageService,
+  { namespace, name }: StorageKey,
+  signal: AbortSignal,
+): Promise<PackageRepository> {
+  await repositories.ready(namespace, signal)
+  const repository = repositories.get({ namespace, name })
+  if (repository?.isSynced === true) return repository
+  if (repositories.object({ namespace, name }) === undefined)
+    throw notFound({ group: 'config.porch.kpt.dev', plural: 'repositories' }, name)
+  return asStatusError(() => Promise.reject(notSynced(name)))
 }
 
 /** Returns a refusal in the words of Porch, which answers it with a 500. */

@@ -75,17 +75,6 @@ describe('a render', () => {
     expect(result.error?.message).toMatch(/^function no-such-program-here could not be started: .*ENOENT/)
   })
 
-  test('ends a program and what it started at the time limit', async () => {
-    await using limited = new PackageRenderer({ workers: 1, limits: { timeout: 4_000, memory: 128 } })
-    // The thread is warm: its start does not count.
-    await render(job(labels), limited)
-    const result = await render(job('  mutators:\n    - exec: sh -c "sleep 600"\n', { allowExec: true }), limited)
-    expect(result.error).toEqual({
-      code: 'FunctionTimeout',
-      message: 'function sh -c "sleep 600" did not finish within 4 s',
-    })
-  })
-
   test('that needs more memory than it may fails alone', async () => {
     await using limited = new PackageRenderer({ workers: 1, limits: { timeout: 60_000, memory: 16 } })
     const many = Array.from({ length: 20_000 }, (_, index) => configMap.replace('name: a', `name: a${index}`)).join(

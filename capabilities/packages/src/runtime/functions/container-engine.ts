@@ -1,13 +1,18 @@
 // Functions as container images, through docker or podman: no network, no privileges, bounded memory.
+import { randomUUID } from 'node:crypto'
 import { access, constants } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
+import type { Clock } from '@fairlead/kube'
 import type { FunctionOutput } from '../../engine/function-runner.ts'
 import { PackageError } from '../../engine/package-error.ts'
-import type { FunctionLimits } from './function-process.ts'
+import type { FunctionLimits, ProgramBounds } from './function-process.ts'
 import { runProgram } from './function-process.ts'
 
 /** When an image is pulled. */
 export type PullPolicy = 'Always' | 'IfNotPresent' | 'Never'
+
+/** Milliseconds for the removal of a container. */
+const removalTimeout = 30_000
 
 /** A container engine of this machine. */
 export interface ContainerEngine {
@@ -36,24 +41,40 @@ export async function findContainerEngine(
 }
 
 /**
- * Runs an image.
+ * Runs an image. A container whose client was killed goes on running: it is removed by its name.
  * @throws PackageError `UnknownFunction` without an engine, and as runProgram
  */
 export async function runContainer(
   engine: ContainerEngine | undefined,
   image: string,
   input: string,
-  options: { readonly signal: AbortSignal; readonly limits: FunctionLimits; readonly pullPolicy: PullPolicy },
+  options: ProgramBounds & { readonly limits: FunctionLimits; readonly pullPolicy: PullPolicy },
 ): Promise<FunctionOutput> {
-  const { signal, limits, pullPolicy } = options
+  const { signal, clock, limits, pullPolicy } = options
   if (engine === undefined)
     throw new PackageError(
       'UnknownFunction',
       `function ${image} is not built in, and there is neither docker nor podman to run its image`,
     )
+  if (!/^[A-Za-z0-9]/.test(image))
+    throw new PackageError('UnknownFunction', `function ${image} is not built in, and no name of an image`)
   const pull = { Always: 'always', IfNotPresent: 'missing', Never: 'never' }[pullPolicy]
   const isolation = ['--network=none', '--user=65534', '--security-opt=no-new-privileges', '--cap-drop=ALL']
-  const bounds = [`--memory=${limits.memory}m`, '--pids-limit=256']
-  const args = ['run', '--rm', '-i', ...isolation, ...bounds, `--pull=${pull}`, image]
-  return await runProgram([engine.program, ...args], input, { name: image, signal, timeout: limits.timeout })
+  // Without the second one, a container may swap as much again.
+  const bounds = [`--memory=${limits.memory}m`, `--memory-swap=${limits.memory}m`, '--pids-limit=256']
+  const container = `fairlead-function-${randomUUID()}`
+  const args = ['run', '--rm', '-i', `--name=${container}`, ...isolation, ...bounds, `--pull=${pull}`, image]
+  try {
+    return await runProgram([engine.program, ...args], input, { name: image, signal, clock, timeout: limits.timeout })
+  } catch (error) {
+    await removeContainer(engine, container, clock)
+    throw error
+  }
+}
+
+/** Removes a container where it still exists. */
+async function removeContainer({ program }: ContainerEngine, container: string, clock: Clock): Promise<void> {
+  const bounds = { name: program, signal: new AbortController().signal, clock, timeout: removalTimeout }
+  // The error that ended the function says more than a failed removal.
+  await runProgram([program, 'rm', '--force', container], '', bounds).catch(() => undefined)
 }

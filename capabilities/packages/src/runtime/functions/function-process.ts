@@ -1,7 +1,7 @@
 // Functions as programs: a ResourceList on standard input, one on standard output, bounded in time and output.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { systemClock } from '@fairlead/client'
+import type { Clock } from '@fairlead/kube'
 import type { FunctionOutput } from '../../engine/function-runner.ts'
 import { PackageError } from '../../engine/package-error.ts'
 
@@ -16,6 +16,12 @@ export interface FunctionLimits {
 /** Bounds unless others are given. */
 export const defaultLimits: FunctionLimits = { timeout: 300_000, memory: 512 }
 
+/** When a program is ended. */
+export interface ProgramBounds {
+  readonly signal: AbortSignal
+  readonly clock: Clock
+}
+
 /** The bytes that a program may write to standard output, and to standard error. */
 const maxOutput = 256 * 1024 * 1024
 const maxErrors = 1024 * 1024
@@ -29,7 +35,7 @@ const maxErrors = 1024 * 1024
 export async function runProgram(
   [program, ...args]: readonly [string, ...string[]],
   input: string,
-  { name, signal, timeout }: { readonly name: string; readonly signal: AbortSignal; readonly timeout: number },
+  { name, signal, clock, timeout }: ProgramBounds & { readonly name: string; readonly timeout: number },
 ): Promise<FunctionOutput> {
   signal.throwIfAborted()
   // A process group of its own, so that what the program starts ends with it.
@@ -46,7 +52,7 @@ export async function runProgram(
   }
   const onAbort = (): void => stop()
   signal.addEventListener('abort', onAbort, { once: true })
-  using _timer = systemClock.timer(timeout, () =>
+  using _timer = clock.timer(timeout, () =>
     stop(new PackageError('FunctionTimeout', `function ${name} did not finish within ${Math.round(timeout / 1000)} s`)),
   )
   try {

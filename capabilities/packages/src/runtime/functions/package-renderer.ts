@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { systemClock } from '@fairlead/client'
+import type { Clock } from '@fairlead/kube'
 import type { FunctionOutput, FunctionReference } from '../../engine/function-runner.ts'
 import type { PipelineStep } from '../../engine/kptfile/kptfile.ts'
 import { PackageError } from '../../engine/package-error.ts'
@@ -29,6 +30,9 @@ export interface PackageRendererOptions {
   /** Runs container images with docker or podman. Off: an image that is not built in is unknown. */
   readonly containers?: boolean
   readonly pullPolicy?: PullPolicy
+  /** Where docker and podman are looked for; those of the process when left out. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
+  readonly clock?: Clock
 }
 
 /** Options of one job. */
@@ -50,6 +54,8 @@ export class PackageRenderer implements AsyncDisposable {
   readonly #limits: FunctionLimits
   readonly #containers: boolean
   readonly #pullPolicy: PullPolicy
+  readonly #environment: Readonly<Record<string, string | undefined>>
+  readonly #clock: Clock
   readonly #idle: Worker[] = []
   readonly #queue: (() => void)[] = []
   readonly #cache = new RenderCache()
@@ -60,6 +66,8 @@ export class PackageRenderer implements AsyncDisposable {
     this.#limits = options.limits ?? defaultLimits
     this.#containers = options.containers ?? false
     this.#pullPolicy = options.pullPolicy ?? 'IfNotPresent'
+    this.#environment = options.environment ?? process.env
+    this.#clock = options.clock ?? systemClock
     this.#free = options.workers ?? availableParallelism()
   }
 
@@ -104,8 +112,9 @@ export class PackageRenderer implements AsyncDisposable {
     let worker: Worker | undefined
     try {
       signal.throwIfAborted()
-      worker = this.#idle.pop() ?? this.#start()
-      const result = await this.#runIn(worker, job, signal, onEvent)
+      const idle = this.#idle.pop()
+      worker = idle ?? this.#start()
+      const result = await this.#runIn({ worker, isReady: idle !== undefined }, job, { signal, onEvent })
       if (result.isReusable) {
         this.#idle.push(worker)
         worker = undefined
@@ -143,14 +152,18 @@ export class PackageRenderer implements AsyncDisposable {
     else next()
   }
 
-  async #runIn(worker: Worker, job: Job, signal: AbortSignal, onEvent: JobOptions['onEvent']): Promise<ThreadResult> {
+  async #runIn(
+    { worker, isReady }: { readonly worker: Worker; readonly isReady: boolean },
+    job: Job,
+    { signal, onEvent }: JobOptions,
+  ): Promise<ThreadResult> {
     let isPure = true
     const progress = new Progress()
     const listeners = new AbortController()
     const ended = Promise.withResolvers<ThreadResult>()
     const fail = (error: PackageError): void =>
       ended.resolve({ result: progress.failed(job, error), isReusable: false, isPure: false })
-    using timer = restartableTimer(this.#limits.timeout, () =>
+    using timer = restartableTimer(this.#clock, this.#limits.timeout, () =>
       fail(
         new PackageError(
           'FunctionTimeout',
@@ -161,6 +174,7 @@ export class PackageRenderer implements AsyncDisposable {
     const post = (request: WorkerRequest): void => worker.postMessage(request)
     const onMessage = (reply: WorkerReply): void => {
       timer.restart()
+      if (reply.type === 'ready') return
       if (reply.type === 'event') {
         progress.add(reply.event)
         onEvent?.(reply.event)
@@ -193,6 +207,8 @@ export class PackageRenderer implements AsyncDisposable {
     worker.on('error', onError)
     worker.ref()
     try {
+      // The start of a thread is no part of a function's time.
+      if (isReady) timer.restart()
       post(job)
       return await ended.promise
     } finally {
@@ -206,15 +222,20 @@ export class PackageRenderer implements AsyncDisposable {
   async #runFunction(reference: FunctionReference, input: string, signal: AbortSignal): Promise<FunctionOutput> {
     const { image = '', exec = '', tag = '' } = reference
     if (exec !== '')
-      return await runProgram(commandWords(exec), input, { name: exec, signal, timeout: this.#limits.timeout })
+      return await runProgram(commandWords(exec), input, {
+        name: exec,
+        signal,
+        clock: this.#clock,
+        timeout: this.#limits.timeout,
+      })
     if (!this.#containers) throw new PackageError('UnknownFunction', `function ${image} is not built in`)
     if (!/^[\w.-]*$/.test(tag))
       throw new PackageError(
         'UnknownFunction',
         `function ${image} is not built in, and the range ${tag} needs a registry; name one tag`,
       )
-    this.#engine ??= findContainerEngine()
-    const options = { signal, limits: this.#limits, pullPolicy: this.#pullPolicy }
+    this.#engine ??= findContainerEngine(this.#environment)
+    const options = { signal, clock: this.#clock, limits: this.#limits, pullPolicy: this.#pullPolicy }
     return await runContainer(await this.#engine, image, input, options)
   }
 }
@@ -257,8 +278,13 @@ class Progress {
   }
 }
 
-function restartableTimer(milliseconds: number, callback: () => void): Disposable & { restart(): void; stop(): void } {
-  let timer: Disposable | undefined = systemClock.timer(milliseconds, callback)
+/** Returns a timer that does not run yet. */
+function restartableTimer(
+  clock: Clock,
+  milliseconds: number,
+  callback: () => void,
+): Disposable & { restart(): void; stop(): void } {
+  let timer: Disposable | undefined
   const stop = (): void => {
     timer?.[Symbol.dispose]()
     timer = undefined
@@ -266,7 +292,7 @@ function restartableTimer(milliseconds: number, callback: () => void): Disposabl
   return {
     restart: () => {
       stop()
-      timer = systemClock.timer(milliseconds, callback)
+      timer = clock.timer(milliseconds, callback)
     },
     stop,
     [Symbol.dispose]: stop,

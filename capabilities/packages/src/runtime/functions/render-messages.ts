@@ -74,6 +74,8 @@ export type WorkerRequest =
   | { readonly type: 'error'; readonly error: ErrorMessage }
 
 export type WorkerReply =
+  /** The thread has loaded its code. */
+  | { readonly type: 'ready' }
   | { readonly type: 'event'; readonly event: RenderEvent }
   | { readonly type: 'run'; readonly reference: FunctionReference; readonly resourceList: string }
   | { readonly type: 'result'; readonly result: RenderResult }

@@ -46,6 +46,8 @@ port.on('message', (request: WorkerRequest) => {
   else void answer(request)
 })
 
+reply({ type: 'ready' })
+
 async function answer(job: RenderJob | EvaluateJob | UpdateJob): Promise<void> {
   try {
     reply({ type: 'result', result: await run(job) })

@@ -8,7 +8,7 @@ import { apiVersion } from '../api.ts'
 import { SpecError } from '../sync/spec-error.ts'
 import type { SyncControllersOptions } from '../sync/sync-controllers.ts'
 import { SyncControllers } from '../sync/sync-controllers.ts'
-import { compositeFlavour } from './composite.ts'
+import { compositeFlavour, finalizerPrefix } from './composite.ts'
 
 /** A CompositeController as the client reads it. */
 export type CompositeControllerObject = CompositeController & KubeObject
@@ -29,6 +29,7 @@ export function compositeControllers(
     ...dependencies,
     name: 'composite',
     kind: compositeControllerKind,
+    finalizerPrefix,
     specOf: ({ spec }) => spec,
     resources: ({ spec }) => [spec.parentResource, ...(spec.childResources ?? [])],
     flavour: async (controller, resolve) => {

@@ -17,6 +17,9 @@ import { readSyncResponse } from '../sync/response.ts'
 /** Label of the children of a parent whose selector is generated. */
 const generatedLabel = 'controller-uid'
 
+/** Begins the names of the finalizers of CompositeControllers. */
+export const finalizerPrefix = 'metacontroller.io/compositecontroller-'
+
 /** Returns the flavour of a CompositeController. Throws SelectorError. */
 export function compositeFlavour(
   { metadata, spec }: CompositeController,
@@ -28,7 +31,7 @@ export function compositeFlavour(
   const selector = labels === undefined ? everything : selectorFrom(labels)
   return {
     controllerType: 'CompositeController',
-    finalizer: `metacontroller.io/compositecontroller-${metadata.name ?? ''}`,
+    finalizer: `${finalizerPrefix}${metadata.name ?? ''}`,
     parents: [parent],
     children,
     revisions: revisionRules(spec.parentResource, parent, children, generates),

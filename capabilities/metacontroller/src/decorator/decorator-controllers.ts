@@ -9,7 +9,7 @@ import { isRolling } from '../children/child.ts'
 import { SpecError } from '../sync/spec-error.ts'
 import type { SyncControllersOptions } from '../sync/sync-controllers.ts'
 import { SyncControllers } from '../sync/sync-controllers.ts'
-import { decoratorFlavour } from './decorator.ts'
+import { decoratorFlavour, finalizerPrefix } from './decorator.ts'
 
 /** A DecoratorController as the client reads it. */
 export type DecoratorControllerObject = DecoratorController & KubeObject
@@ -30,6 +30,7 @@ export function decoratorControllers(
     ...dependencies,
     name: 'decorator',
     kind: decoratorControllerKind,
+    finalizerPrefix,
     specOf: ({ spec }) => spec,
     resources: ({ spec }) => [...spec.resources, ...(spec.attachments ?? [])],
     flavour: async (controller, resolve) => {

@@ -12,6 +12,9 @@ import { readSyncResponse } from '../sync/response.ts'
 /** Annotation of attachments with the name of their DecoratorController. */
 const decoratorAnnotation = 'metacontroller.k8s.io/decorator-controller'
 
+/** Begins the names of the finalizers of DecoratorControllers. */
+export const finalizerPrefix = 'metacontroller.io/decoratorcontroller-'
+
 /** Returns the flavour of a DecoratorController. `parents` are in the order of the spec. Throws SelectorError. */
 export function decoratorFlavour(
   { metadata, spec }: DecoratorController,
@@ -31,7 +34,7 @@ export function decoratorFlavour(
   }))
   return {
     controllerType: 'DecoratorController',
-    finalizer: `metacontroller.io/decoratorcontroller-${name}`,
+    finalizer: `${finalizerPrefix}${name}`,
     parents,
     children,
     revisions: undefined,

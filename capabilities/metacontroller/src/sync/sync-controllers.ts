@@ -12,7 +12,10 @@ import type { ResolvedResource } from '../engine/resource.ts'
 import type { CallMetrics } from '../hook/call-metrics.ts'
 import type { HookDependencies } from '../hook/make-hooks.ts'
 import { InvalidHookError } from '../hook/make-hooks.ts'
+import { clientKind } from '../runtime/client-kind.ts'
 import { discoveredResource } from '../runtime/discovered-resource.ts'
+import type { LeftoverFinalizers } from './leftover-finalizers.ts'
+import { removeLeftoverFinalizers } from './leftover-finalizers.ts'
 import { SpecError } from './spec-error.ts'
 import type { Flavour, ParentKind } from './flavour.ts'
 import type { HooksSpec, SyncHooks } from './sync-hooks.ts'
@@ -42,6 +45,8 @@ export interface SyncControllersOptions<C extends KubeObject> {
   /** Name of the controller of these controllers, such as `composite`. */
   readonly name: string
   readonly kind: Kind<C>
+  /** Begins the names of the finalizers of these controllers. */
+  readonly finalizerPrefix: string
   readonly http: HookDependencies['http']
   readonly metrics: CallMetrics
   readonly specOf: (controller: C) => SyncSpec
@@ -85,6 +90,13 @@ export class SyncControllers<C extends KubeObject> {
         this.#stop(key.name, { isDeleted: true })
       })
       .reconcile((context) => this.#reconcile(context))
+    manager
+      .loop<string>({
+        name: `${options.name}-leftovers`,
+        id: (item) => item,
+        run: (_item, { client, log, signal }) => this.#removeLeftovers({ client, log, signal }),
+      })
+      .add('finalizers')
   }
 
   /** Number of parents that are queued or being synced, over all controllers. */
@@ -188,6 +200,25 @@ export class SyncControllers<C extends KubeObject> {
     )
     const { uid = '', generation = 0 } = object.metadata
     this.#running.set(name, { uid, generation, run, started })
+    return undefined
+  }
+
+  /** Controllers may have been deleted while this process did not run. */
+  async #removeLeftovers(context: Pick<LeftoverFinalizers, 'client' | 'log' | 'signal'>): Promise<undefined> {
+    const { kind, finalizerPrefix, resources } = this.#options
+    const { items } = await context.client.list(kind, { signal: context.signal })
+    const seen = new Set<string>()
+    const kinds: Kind[] = []
+    for (const name of items.flatMap(resources)) {
+      if (seen.has(`${name.resource}.${name.apiVersion}`)) continue
+      seen.add(`${name.resource}.${name.apiVersion}`)
+      try {
+        kinds.push(clientKind(await discoveredResource(context.client.discovery, name)))
+      } catch (error) {
+        if (!isClientError(error) || error.code !== 'UnknownKind') throw error
+      }
+    }
+    await removeLeftoverFinalizers({ ...context, controllers: kind, prefix: finalizerPrefix, kinds })
     return undefined
   }
 

@@ -359,7 +359,46 @@ describe('a parent of a CompositeController', () => {
   })
 })
 
+describe('the finalizer of a controller', () => {
+  const finalize = (): object => ({ finalize: { webhook: { url: `${hook.url}/finalize` } } })
+
+  test('that was deleted while nothing ran is removed at the next start, and that of a live one stays', async () => {
+    await set({}, controller({}, finalize()), fleet(['a']))
+    const other = 'metacontroller.io/compositecontroller-other'
+    const foreign = 'example.com/foreign'
+    const metadata = { finalizers: ['metacontroller.io/compositecontroller-fleets', other, foreign] }
+    await stage.client.patch(fleets, 'default/north', { merge: { metadata } })
+    await stage.stopControllers()
+    await stage.startControllers()
+    await stage.pass(2)
+    expect((await live()).metadata.finalizers).toEqual(['metacontroller.io/compositecontroller-fleets', foreign])
+    await stage.stopControllers()
+    await stage.client.delete(composite, 'fleets')
+    await stage.client.delete(fleets, 'default/north')
+    await stage.startControllers()
+    await stage.pass(2)
+    expect((await live()).metadata.finalizers).toEqual([foreign])
+    expect(Object.keys(await ships())).toEqual(['a'])
+  })
+})
+
 describe('a CompositeController', () => {
+  test('calls its hook once for a change, and once more for all writes of a sync together', async () => {
+    await set({}, controller(), fleet(['a', 'b', 'c']))
+    hook.calls.length = 0
+    await stage.apply(fleet(['a', 'b', 'd', 'e'], { flag: 'blue' }))
+    await stage.pass(5)
+    expect(takeRequests().map(({ children }) => Object.keys(children['ConfigMap.v1'] ?? {}))).toEqual([
+      ['a', 'b', 'c'],
+      ['a', 'b', 'd', 'e'],
+      // The second call changed the count in the status: the third sees it stored.
+      ['a', 'b', 'd', 'e'],
+    ])
+    await stage.client.patch(configMaps, 'default/a', { merge: { data: { foreign: 'yes' } } })
+    await stage.pass(5)
+    expect(takeRequests()).toHaveLength(1)
+  })
+
   test('is not accepted when its parent has no status subresource or is of an unknown kind', async () => {
     await set({}, crd({ group: 'harbour.example.com', kind: 'Buoy' }))
     await stage.pass(1)

@@ -1,5 +1,5 @@
-// porch.json: merges, renders, lifecycle and names on the engine of @fairlead/packages. Areas of variants are not
-// built yet: their cases count as failed.
+// porch.json: merges, renders, lifecycle and names on the engine of @fairlead/packages; variants and sets on that of
+// @fairlead/variants.
 import type { Lifecycle, LifecycleVerb } from '@fairlead/packages'
 import {
   deletionProposedBranch,
@@ -19,6 +19,7 @@ import { sameValue } from '../comparison.ts'
 import type { Area, Suite } from '../suite.ts'
 import { playKptfileMerge, playMerge } from './merge.ts'
 import { playRender } from './render.ts'
+import { variantPlayers } from './variant.ts'
 import { setPlayers } from './variant-sets.ts'
 
 interface Player extends Area {
@@ -27,6 +28,7 @@ interface Player extends Area {
 
 const players: Readonly<Record<string, Player>> = {
   ...setPlayers,
+  ...variantPlayers,
   merge3: {
     input: ['strategy', 'base', 'upstream', 'local'],
     want: ['files', 'objects', 'resources', 'error'],

@@ -1,0 +1,133 @@
+// Injection of objects into the points of a package (spec variants §2.5). Start with decideInjection.
+import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import { isJsonObject, jsonEqual } from '@fairlead/kube'
+import { editResources } from '@fairlead/packages'
+import type { PackageVariantSpec } from '../../api.ts'
+import { conditionPrefix, conditionTypeOf, injectedAnnotations, isPoint } from './injection-point.ts'
+import type { InjectionPoint } from './injection-point.ts'
+import type { PackageText } from './package-text.ts'
+
+type Injectors = NonNullable<PackageVariantSpec['injectors']>
+
+/** The objects that a point may take: those of its kind in the namespace of the variant. */
+export type PointSources =
+  | { readonly objects: ReadonlyMap<string, KubeObject> }
+  /** Why the kind cannot be read. */
+  | { readonly problem: string }
+
+/** What becomes of a point. */
+export interface InjectionDecision {
+  readonly point: InjectionPoint
+  readonly status: 'True' | 'False'
+  readonly reason: 'ConfigInjected' | 'NoResourceSelected'
+  readonly message: string
+  /** The object and the field to copy; undefined when nothing is injected. */
+  readonly source: { readonly name: string; readonly field: 'data' | 'spec'; readonly value: JsonValue } | undefined
+  /** What was injected before stays, although its object is gone or cannot be read. */
+  readonly isKept: boolean
+}
+
+/** Returns the field of a kind that is injected. */
+export function injectedField({ group, kind }: Pick<InjectionPoint, 'group' | 'kind'>): 'data' | 'spec' {
+  return group === '' && kind === 'ConfigMap' ? 'data' : 'spec'
+}
+
+/** Secrets are never read: packages are stored in git in plain. */
+export function isSecret({ group, kind }: Pick<InjectionPoint, 'group' | 'kind'>): boolean {
+  return group === '' && kind === 'Secret'
+}
+
+/** Returns the names that the injectors allow for a point, in order of preference. */
+export function candidateNames(point: InjectionPoint, injectors: Injectors): readonly string[] {
+  return injectors
+    .filter(
+      ({ group, version, kind }) =>
+        (group === undefined || group === point.group) &&
+        (version === undefined || version === point.version) &&
+        (kind === undefined || kind === point.kind),
+    )
+    .map(({ name }) => name)
+}
+
+/** Decides about a point. */
+export function decideInjection(point: InjectionPoint, injectors: Injectors, sources: PointSources): InjectionDecision {
+  const names = candidateNames(point, injectors)
+  const isStillNamed = point.injected !== undefined && names.includes(point.injected)
+  const none = (message: string, isKept = false): InjectionDecision => ({
+    point,
+    status: 'False',
+    reason: 'NoResourceSelected',
+    message,
+    source: undefined,
+    isKept,
+  })
+  if (isSecret(point)) return none('Secrets are never injected: a package is stored in git in plain')
+  if (injectors.length === 0) return none('no injectors defined')
+  if (names.length === 0) return none(`no injector selects ${point.apiVersion} ${point.kind}`)
+  if ('problem' in sources) return none(sources.problem, isStillNamed)
+  const name = names.find((one) => sources.objects.has(one))
+  if (name === undefined) {
+    const missing = `no ${point.kind} named ${names.join(' or ')} in the namespace of the variant`
+    return none(isStillNamed ? `${missing}; the package keeps what was injected` : missing, isStillNamed)
+  }
+  const field = injectedField(point)
+  const value = (sources.objects.get(name) as unknown as JsonObject)[field]
+  if (value === undefined) return none(`${point.kind}/${name} has no field ${field}`)
+  return {
+    point,
+    status: 'True',
+    reason: 'ConfigInjected',
+    message: `injected resource "${name}" from cluster`,
+    source: { name, field, value },
+    isKept: false,
+  }
+}
+
+/** Returns the files after injection, with a condition and a gate per point in the Kptfile. @throws PackageError */
+export function withInjection(files: PackageText, decisions: readonly InjectionDecision[]): PackageText {
+  const changed: Record<string, string> = { ...files }
+  for (const { point, source } of decisions) {
+    if (source === undefined) continue
+    changed[point.file] = editResources(point.file, changed[point.file]!, (resource) => {
+      if (!isPoint(resource.object, point)) return
+      resource.set([source.field], source.value)
+      resource.set(['metadata', 'annotations', injectedAnnotations[0]], source.name)
+      resource.remove(['metadata', 'annotations', injectedAnnotations[1]])
+    })
+  }
+  const kptfile = changed['Kptfile']
+  if (kptfile !== undefined) changed['Kptfile'] = withConditions(kptfile, decisions)
+  return changed
+}
+
+function withConditions(kptfile: string, decisions: readonly InjectionDecision[]): string {
+  const types = new Set(decisions.map(({ point }) => conditionTypeOf(point)))
+  const isVanished = (type: JsonValue | undefined): boolean =>
+    typeof type === 'string' && type.startsWith(conditionPrefix) && !types.has(type)
+  return editResources('Kptfile', kptfile, (resource) => {
+    const conditions = itemsAt(resource.object, 'status', 'conditions').filter(({ type }) => !isVanished(type))
+    const gates = itemsAt(resource.object, 'info', 'readinessGates').filter(
+      ({ conditionType }) => !isVanished(conditionType),
+    )
+    resource.removeItems(['status', 'conditions'], (item) => isJsonObject(item) && isVanished(item['type']))
+    resource.removeItems(['info', 'readinessGates'], (item) => isJsonObject(item) && isVanished(item['conditionType']))
+    for (const { point, status, reason, message, isKept } of decisions) {
+      const type = conditionTypeOf(point)
+      const index = conditions.findIndex((one) => one['type'] === type)
+      const wanted = { type, status, message, reason }
+      if (index === -1) {
+        conditions.push(wanted)
+        resource.insertItems(['status', 'conditions'], [wanted])
+      } else if (!isKept && !jsonEqual(conditions[index]!, wanted))
+        resource.setItem(['status', 'conditions'], index, wanted)
+      if (!point.isRequired || gates.some(({ conditionType }) => conditionType === type)) continue
+      gates.push({ conditionType: type })
+      resource.insertItems(['info', 'readinessGates'], [{ conditionType: type }])
+    }
+  })
+}
+
+function itemsAt(object: JsonObject, field: string, list: string): JsonObject[] {
+  const items = (object[field] as JsonObject | undefined)?.[list]
+  return Array.isArray(items) ? (items as JsonValue[]).filter((item) => isJsonObject(item)) : []
+}

@@ -36,6 +36,10 @@ export interface Outcome {
   readonly unconditional: readonly string[]
   /** The objects in the end, by kind and key. */
   readonly state: Readonly<Record<string, JsonObject>>
+  /** The objects at the end of the disruption, by kind and key. */
+  readonly meanwhile: Readonly<Record<string, JsonObject>>
+  /** Paths of the objects for which deletions were sent before the disruption ended, each once, sorted. */
+  readonly deletedMeanwhile: readonly string[]
   /** The objects of the beginning that are still the same ones in the end. */
   readonly survivors: readonly string[]
   /** The rights that were used, by the controllers and those that they impersonate. */
@@ -148,6 +152,7 @@ class Trial implements AsyncDisposable {
     await this.pass(phases.before)
     await this.#scenario.change(this.#admin)
     await this.pass(phases.during)
+    const meanwhile = { meanwhile: await this.#state(), deletedMeanwhile: this.#deleted() }
     await this.#end(disruption)
     const healed = this.#clock.now()
     while (expected !== undefined && !isDeepStrictEqual(await this.#state(), expected.state)) {
@@ -156,7 +161,7 @@ class Trial implements AsyncDisposable {
     }
     const seconds = (this.#clock.now() - healed) / 1000
     await this.pass(phases.after)
-    return this.#outcome(before, seconds)
+    return { ...(await this.#outcome(before, seconds)), ...meanwhile }
   }
 
   /** Lets seconds pass, and everything happen that falls due. */
@@ -176,13 +181,21 @@ class Trial implements AsyncDisposable {
     return new Map(objects.map((object) => [identityOf(object), object.metadata.uid ?? '']))
   }
 
-  async #outcome(before: ReadonlyMap<string, string>, seconds: number): Promise<Outcome> {
+  /** Returns the paths of the objects for which deletions were sent, each once, sorted. */
+  #deleted(): readonly string[] {
+    return [...new Set(this.#disturbance.deletions.map(({ path }) => path))].toSorted()
+  }
+
+  async #outcome(
+    before: ReadonlyMap<string, string>,
+    seconds: number,
+  ): Promise<Omit<Outcome, 'meanwhile' | 'deletedMeanwhile'>> {
     const { deletions, used, failed } = this.#disturbance
     const after = await this.uids()
     const isUnconditional = ({ uid, resourceVersion }: JsonObject): boolean =>
       uid === undefined || resourceVersion === undefined
     return {
-      deleted: [...new Set(deletions.map(({ path }) => path))].toSorted(),
+      deleted: this.#deleted(),
       unconditional: deletions.flatMap(({ path, preconditions }) => (isUnconditional(preconditions) ? [path] : [])),
       state: await this.#state(),
       survivors: [...before].flatMap(([id, uid]) => (after.get(id) === uid ? [id] : [])).toSorted(),

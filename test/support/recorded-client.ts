@@ -1,12 +1,13 @@
 // A client whose requests are counted on their way to the server.
 import { Client } from '@fairlead/client'
-import type { ApiRequest, ApiResponse, Impersonation, Transport } from '@fairlead/client'
+import type { ApiRequest, ApiResponse, Impersonation, Transport, WatchEvent } from '@fairlead/client'
 import type { Clock } from '@fairlead/kube'
 
 /** Forwards all requests and records them: `PATCH /api/v1/…`, `WATCH /api/v1/…`. */
 export class RecordingTransport implements Transport {
   readonly requests: string[] = []
   readonly #to: Transport
+  #closing = new AbortController()
   /** Requests whose answers are not here yet. */
   inFlight = 0
   /** Called before each request; may delay or fail it. */
@@ -40,7 +41,16 @@ export class RecordingTransport implements Transport {
   async watch(request: ApiRequest): ReturnType<Transport['watch']> {
     this.requests.push(`WATCH ${request.path}`)
     const refused = this.instead(request)
-    return refused === undefined ? this.#to.watch(request) : { refused }
+    if (refused !== undefined) return { refused }
+    const signal = AbortSignal.any([this.#closing.signal, ...(request.signal === undefined ? [] : [request.signal])])
+    const watch = await this.#to.watch({ ...request, signal })
+    return 'refused' in watch ? watch : { events: untilClosed(watch.events, this.#closing.signal) }
+  }
+
+  /** Ends the watches that are open, as a server does at their timeout. */
+  closeWatches(): void {
+    this.#closing.abort()
+    this.#closing = new AbortController()
   }
 
   as(who: Impersonation): Transport {
@@ -54,6 +64,14 @@ export class RecordingTransport implements Transport {
   /** Requests since the last call that are no watches and no events. */
   take(): string[] {
     return this.requests.splice(0).filter((request) => !request.startsWith('WATCH') && !request.includes('/events'))
+  }
+}
+
+async function* untilClosed(events: AsyncIterable<WatchEvent>, closing: AbortSignal): AsyncGenerator<WatchEvent> {
+  try {
+    yield* events
+  } catch (error) {
+    if (!closing.aborted) throw error
   }
 }
 

@@ -100,9 +100,10 @@ describe('a kind that can no longer be read while the controllers run', () => {
     'clusterimagetemplates.carto.run',
     'serviceaccounts',
     'things.test.run',
+    'workloads.carto.run',
   ]
   for (const plural of kinds) {
-    for (const fault of [403, 404] as const) {
+    for (const fault of [403, 404, 500, 'hang'] as const) {
       test(`makes the status unknown until it is read again: ${plural} ${fault}`, async () => {
         const disturbance = new Disturbance()
         const clock = new FakeClock()
@@ -112,7 +113,7 @@ describe('a kind that can no longer be read while the controllers run', () => {
         for (const verb of ['watch', 'list']) {
           disturbance.begin(`${verb} ${plural}`, fault)
           disturbance.interrupt(`${verb} ${plural}`)
-          for (let second = 0; second < 5; second++) {
+          for (let second = 0; second < 10; second++) {
             await clock.advance(1000)
             await stage.settle()
           }

@@ -3,6 +3,7 @@
 /**
  * Stable codes of {@link ClientError}:
  * - `ConnectionFailed`: there was no response (refused, reset, timed out, not TLS). `remote` is true: retry later.
+ * - `ResponseLate`: a list or watch is still without its response; the attempt goes on. `remote` is true.
  * - `InvalidResponse`: the response is not JSON where JSON was expected.
  * - `InvalidKubeconfig`: a kubeconfig file, or a file it names, cannot be read or is invalid.
  * - `UnsupportedCredentials`: the kubeconfig asks for a login method that this version lacks.
@@ -14,6 +15,7 @@
  */
 export type ClientErrorCode =
   | 'ConnectionFailed'
+  | 'ResponseLate'
   | 'InvalidResponse'
   | 'InvalidKubeconfig'
   | 'UnsupportedCredentials'
@@ -22,6 +24,13 @@ export type ClientErrorCode =
   | 'InvalidRequest'
   | 'Collision'
   | 'WaitTimeout'
+
+const remoteCodes: ReadonlySet<ClientErrorCode> = new Set([
+  'ConnectionFailed',
+  'ResponseLate',
+  'InvalidResponse',
+  'CredentialsFailed',
+])
 
 /** An error of the client itself. */
 export class ClientError extends Error {
@@ -36,7 +45,7 @@ export class ClientError extends Error {
     this.name = 'ClientError'
     this.code = code
     this.server = options?.server
-    this.remote = code === 'ConnectionFailed' || code === 'InvalidResponse' || code === 'CredentialsFailed'
+    this.remote = remoteCodes.has(code)
   }
 }
 

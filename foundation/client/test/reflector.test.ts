@@ -148,7 +148,13 @@ describe('the watch state machine', () => {
     await run.clock.advance(0)
     expect(run.source.lists).toBe(2)
     await pass(run, 10_000)
-    expect(run.events.map((event) => event.type)).toEqual(['interrupted', 'interrupted', 'listing', 'replaced'])
+    expect(run.events.map((event) => event.type)).toEqual([
+      'interrupted',
+      'interrupted',
+      'listing',
+      'replaced',
+      'resumed',
+    ])
   })
 
   test('a continue token that expires between pages causes one unpaged list', async () => {
@@ -301,10 +307,49 @@ describe('the watch state machine', () => {
     })
     await pass(ignoring, 30_000)
     await pass(ignoring, 0)
-    expect([told(ignoring.changes), ignoring.source.lists]).toEqual([['added a', 'added b', 'synced'], 1])
+    expect([told(ignoring.changes), ignoring.source.lists]).toEqual([
+      ['interrupted', 'added a', 'added b', 'synced'],
+      1,
+    ])
     await using honouring = start({ streaming: true, prepare })
     await pass(honouring, 200_000)
     expect([told(honouring.changes), honouring.source.watches]).toEqual([['added a', 'added b', 'synced'], 1])
+  })
+
+  test('a list or watch without a response is reported as an interruption until the response comes', async () => {
+    await using run = start({ prepare: (source) => source.put('a') })
+    await pass(run, 5000)
+    const watch = run.source.watch.bind(run.source)
+    const answer = Promise.withResolvers<void>()
+    run.source.watch = async (request, signal) => {
+      await answer.promise
+      return watch(request, signal)
+    }
+    run.source.end('closed')
+    await pass(run, 4900)
+    expect(run.events.map((event) => event.type)).toEqual(['listing', 'replaced'])
+    await pass(run, 200)
+    expect(run.events.slice(2)).toEqual([
+      { type: 'interrupted', reason: 'Failed', error: expect.objectContaining({ code: 'ResponseLate' }), retryIn: 0 },
+    ])
+    answer.resolve()
+    await pass(run, 0)
+    expect([run.events.at(-1)?.type, run.source.lists]).toEqual(['resumed', 1])
+  })
+
+  test('a watch that is never answered is sent again', async () => {
+    await using run = start()
+    await pass(run, 5000)
+    const watch = run.source.watch.bind(run.source)
+    let sent = 0
+    run.source.watch = (request, signal) =>
+      sent++ === 0
+        ? new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+        : watch(request, signal)
+    run.source.end('closed')
+    await pass(run, 31_000)
+    await pass(run, 0)
+    expect([sent, run.events.at(-1)?.type]).toEqual([2, 'resumed'])
   })
 
   const step = fc.oneof(

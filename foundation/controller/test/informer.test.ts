@@ -1,5 +1,5 @@
 import { ApiServer } from '@fairlead/apiserver'
-import { ConfigMap } from '@fairlead/client'
+import { ClientError, ConfigMap } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { InformerPool, Manager } from '@fairlead/controller'
 import type { InformerState, KindUnavailable, ObjectChange } from '@fairlead/controller'
@@ -200,6 +200,55 @@ describe('shared caches', () => {
     await run.clock.advance(5000)
     await until('it is listed', () => use.informer.state === 'Synced')
     expect(use.informer.error).toBe(undefined)
+  })
+})
+
+describe('a kind whose watch fails after it was synced', () => {
+  const failing = { status: 500, headers: {}, body: null, warnings: [] }
+
+  test('is Stale two seconds later, and stays so until a watch is open, though lists succeed', async () => {
+    await using run = await start()
+    await run.outside.create(configMap('a'))
+    using use = run.pool.use(ConfigMap)
+    const states: InformerState[] = []
+    using _listening = use.informer.subscribe({ state: (state) => void states.push(state) })
+    await use.informer.waitForState()
+    run.transport.instead = (request) => (request.query?.['watch'] === true ? failing : undefined)
+    await run.outside.create(memcachedDefinition)
+    run.transport.closeWatches()
+    await until('the watch was sent again', () => use.informer.error !== undefined)
+    await run.clock.advance(1900)
+    expect([use.informer.state, use.informer.staleSince]).toEqual(['Synced', undefined])
+    const failedAt = run.clock.now() - 1900
+    for (let second = 0; second < 20; second++) await run.clock.advance(1000)
+    const read = use.informer.read()
+    expect([
+      use.informer.staleSince,
+      read.known ? '' : read.reason.code,
+      read.known ? '' : read.reason.message,
+    ]).toEqual([failedAt, 'KindStale', expect.stringContaining('ConfigMap cannot be watched since 2026-01-01T00:00:0')])
+    run.transport.instead = () => undefined
+    await run.clock.advance(60_000)
+    await until('it is watched again', () => use.informer.state === 'Synced')
+    expect(states).toEqual(['Synced', 'Stale', 'Synced'])
+  })
+
+  test('does not wake readers while the server cannot be reached', async () => {
+    await using run = await start()
+    using use = run.pool.use(ConfigMap)
+    const states: InformerState[] = []
+    using _listening = use.informer.subscribe({ state: (state) => void states.push(state) })
+    await use.informer.waitForState()
+    run.transport.instead = () => {
+      throw new ClientError('ConnectionFailed', 'connect ECONNREFUSED')
+    }
+    run.transport.closeWatches()
+    for (let second = 0; second < 20; second++) await run.clock.advance(1000)
+    expect([use.informer.state, use.informer.read().known, states]).toEqual(['Stale', false, ['Synced']])
+    run.transport.instead = () => undefined
+    for (let second = 0; second < 60; second++) await run.clock.advance(1000)
+    await until('it is watched again', () => use.informer.state === 'Synced')
+    expect(states).toEqual(['Synced', 'Synced'])
   })
 })
 

@@ -3,7 +3,7 @@ import { failureOf } from '@fairlead/controller'
 import type { Condition } from '@fairlead/kube'
 import { condition } from '@fairlead/kube'
 import type { ShardReport } from '../api.ts'
-import { problemMessage } from '../runtime/caches.ts'
+import { adviceFor, problemMessage } from '../runtime/caches.ts'
 import type { FailingGroup } from '../runtime/group-state.ts'
 import type { RunState } from '../runtime/map-run.ts'
 
@@ -20,10 +20,9 @@ export function readiness(
   const [problem] = state.problems
   if (problem !== undefined && problem.state !== 'Syncing') {
     const reason = `Kind${problem.state}`
-    const advice = problem.state === 'Forbidden' ? grant(name) : 'install its CustomResourceDefinition'
     return condition('Ready', false, {
       reason,
-      message: `${state.problems.map(problemMessage).join('; ')}. Nothing is deleted meanwhile; ${advice}`,
+      message: `${state.problems.map(problemMessage).join('; ')}. Nothing is deleted meanwhile; ${adviceFor(problem, grant(name))}`,
     })
   }
   if (!isStarted || problem !== undefined)

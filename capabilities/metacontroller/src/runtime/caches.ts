@@ -1,4 +1,5 @@
 // The informers of one MapController, and which of their kinds are synced.
+import { staleMessage } from '@fairlead/controller'
 import type { Informer, InformerPool, InformerState, InformerUse, ObjectChange } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import type { MapControllerSpec } from '../api.ts'
@@ -14,6 +15,7 @@ export interface KindProblem {
   readonly resource: ResolvedResource
   readonly state: Exclude<InformerState, 'Synced'>
   readonly error: unknown
+  readonly staleSince: number | undefined
 }
 
 /** Receives the events of all caches; `kind` is a position in the spec. */
@@ -95,9 +97,9 @@ export class Caches implements Disposable {
     return this.#relatedCaches.every(isKnown) && this.#namespacesKnown
   }
 
-  /** Every input kind is known: an input that is missing is deleted. */
+  /** The parents, which select inputs, and every input kind are known: an input that is missing is deleted. */
   get inputsKnown(): boolean {
-    return this.#inputCaches.every(isKnown) && this.#namespacesKnown
+    return this.parents.state === 'Synced' && this.#inputCaches.every(isKnown) && this.#namespacesKnown
   }
 
   get #namespacesKnown(): boolean {
@@ -106,9 +108,7 @@ export class Caches implements Disposable {
 
   /** Returns the kinds that cannot be read now. */
   problems(): KindProblem[] {
-    return this.#caches.flatMap(({ resource, informer: { state, error } }) =>
-      state === 'Synced' ? [] : [{ resource, state, error }],
-    )
+    return this.#caches.flatMap(({ resource, informer }) => kindProblem(resource, informer) ?? [])
   }
 
   /** Retries the kinds that could not be listed for a missing right. */
@@ -160,17 +160,31 @@ export class Caches implements Disposable {
   }
 }
 
+/** Returns the problem of a kind that cannot be read now. */
+export function kindProblem(resource: ResolvedResource, informer: Informer): KindProblem | undefined {
+  const { state, error, staleSince } = informer
+  return state === 'Synced' ? undefined : { resource, state, error, staleSince }
+}
+
 /** Returns one line about a kind that cannot be read. */
-export function problemMessage({ resource, state, error }: KindProblem): string {
+export function problemMessage({ resource, state, error, staleSince }: KindProblem): string {
   const cause = error instanceof Error ? `: ${error.message}` : ''
   switch (state) {
     case 'Syncing':
       return `${groupResource(resource)} is still being listed${cause}`
     case 'Forbidden':
       return error instanceof Error ? error.message : `cannot list and watch ${groupResource(resource)}`
+    case 'Stale':
+      return staleMessage(groupResource(resource), staleSince, error)
     case 'Absent':
       return `the server serves no ${groupResource(resource)} in ${resource.apiVersion}`
   }
+}
+
+/** Returns what makes a kind readable again; `grant` is the advice for a missing right. */
+export function adviceFor({ state }: KindProblem, grant: string): string {
+  if (state === 'Forbidden') return grant
+  return state === 'Absent' ? 'install its CustomResourceDefinition' : 'it continues when the server answers'
 }
 
 function isKnown({ informer }: Cache): boolean {

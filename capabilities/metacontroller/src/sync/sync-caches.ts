@@ -5,6 +5,7 @@ import { controllerOf } from '@fairlead/kube'
 import type { Child, ChildKind } from '../children/child.ts'
 import type { Candidates } from '../children/claims.ts'
 import type { ResolvedResource } from '../engine/resource.ts'
+import { kindProblem } from '../runtime/caches.ts'
 import type { KindProblem } from '../runtime/caches.ts'
 import { clientKind } from '../runtime/client-kind.ts'
 import { revisionKind } from '../revisions/revision.ts'
@@ -62,9 +63,7 @@ export class SyncCaches implements Disposable {
   /** Returns the kinds that cannot be read now. */
   problems(): KindProblem[] {
     const resources = this.#resources()
-    return this.#all().flatMap(({ state, error }, at) =>
-      state === 'Synced' ? [] : [{ resource: resources[at]!, state, error }],
-    )
+    return this.#all().flatMap((informer, at) => kindProblem(resources[at]!, informer) ?? [])
   }
 
   /** Retries the kinds that could not be listed for a missing right. */

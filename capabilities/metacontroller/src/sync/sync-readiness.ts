@@ -2,7 +2,7 @@
 import { failureOf } from '@fairlead/controller'
 import type { Condition } from '@fairlead/kube'
 import { condition } from '@fairlead/kube'
-import { problemMessage } from '../runtime/caches.ts'
+import { adviceFor, problemMessage } from '../runtime/caches.ts'
 import type { SyncRunState } from './sync-run.ts'
 
 /** Returns the condition for a run in this state; `isStarted` once its caches were read. */
@@ -14,10 +14,9 @@ export function syncReadiness(
   const [problem] = problems
   const grant = `"fairlead metacontroller rbac ${name} | kubectl apply -f -" grants what is missing`
   if (problem !== undefined && problem.state !== 'Syncing') {
-    const advice = problem.state === 'Forbidden' ? grant : 'install its CustomResourceDefinition'
     return condition('Ready', false, {
       reason: `Kind${problem.state}`,
-      message: `${problems.map(problemMessage).join('; ')}. No hook is called and nothing is deleted meanwhile; ${advice}`,
+      message: `${problems.map(problemMessage).join('; ')}. No hook is called and nothing is deleted meanwhile; ${adviceFor(problem, grant)}`,
     })
   }
   if (!isStarted || problem !== undefined)

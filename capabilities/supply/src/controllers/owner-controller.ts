@@ -76,7 +76,7 @@ export class OwnerController {
           !(change.type === 'added' && change.initial) &&
           (change.type !== 'changed' || change.object.metadata.generation !== change.previous.metadata.generation),
       })
-      .withOptions({ keepReady: false, concurrency })
+      .withOptions({ keepReady: false, reconcilesUnknown: true, concurrency })
       .onDeleted(({ key }) => {
         metrics.setReady(ownerKind, formatKey(key), undefined)
         this.#kinds.releaseAll(formatKey(key))
@@ -90,12 +90,17 @@ export class OwnerController {
       ownerExists: (key) => this.controller.informer.lastKnown.has(key),
     })
     this.#cluster = { access: manager.access, kinds: this.#kinds, metrics, recorder: this.#recorder, ytt }
-    // Whether a blueprint selects an owner is known only while all blueprints are: each change of that concerns all.
+    // Whether a blueprint selects an owner is known only while all blueprints and the owner are: each change of that
+    // concerns all.
     const enqueueAll = (): void => {
       for (const key of this.controller.informer.lastKnown.keys()) this.controller.loop.add(key, 'low')
     }
-    const subscription = this.#blueprints.subscribe({ state: enqueueAll }, { replay: false })
-    this.controller.loop.onStopped(() => subscription[Symbol.dispose]())
+    const listener = { state: enqueueAll }
+    for (const subscription of [
+      this.#blueprints.subscribe(listener, { replay: false }),
+      this.controller.informer.subscribe(listener, { replay: false }),
+    ])
+      this.controller.loop.onStopped(() => subscription[Symbol.dispose]())
   }
 
   /** Keys of the owners that a blueprint selects or that it was used for. */
@@ -110,7 +115,8 @@ export class OwnerController {
   async #reconcile(context: ReconcileContext<Owner>): Promise<Result> {
     if (isTerminating(context.object)) return undefined
     try {
-      const read = this.#blueprints.read()
+      const [own, read] = [this.controller.informer.read(), this.#blueprints.read()]
+      if (!own.known) throw own.reason
       if (!read.known) throw read.reason
       return await this.#selectAndRealize(context, read.objects.list())
     } catch (error) {

@@ -46,7 +46,7 @@ export class RunnableController {
     this.controller = manager
       .controller('runnable')
       .for(runnableKind)
-      .withOptions({ keepReady: false, concurrency })
+      .withOptions({ keepReady: false, reconcilesUnknown: true, concurrency })
       .onDeleted(({ key }) => {
         metrics.setReady('Runnable', formatKey(key), undefined)
         this.#kinds.releaseAll(formatKey(key))
@@ -60,6 +60,12 @@ export class RunnableController {
       ownerExists: (key) => this.controller.informer.lastKnown.has(key),
     })
     this.#cluster = { access: manager.access, kinds: this.#kinds, metrics, recorder: this.#recorder }
+    const { informer, loop } = this.controller
+    const enqueueAll = (): void => {
+      for (const key of informer.lastKnown.keys()) loop.add(key, 'low')
+    }
+    const subscription = informer.subscribe({ state: enqueueAll }, { replay: false })
+    loop.onStopped(() => subscription[Symbol.dispose]())
   }
 
   async #reconcile(context: Context): Promise<Result> {
@@ -82,6 +88,8 @@ export class RunnableController {
   }
 
   async #realize(context: Context): Promise<RealizedRunnable> {
+    const own = this.controller.informer.read()
+    if (!own.known) throw own.reason
     const { object: runnable, read } = context
     const { name } = runnable.spec.runTemplateRef
     const template = await read.get(runTemplateKind, { namespace: '', name })

@@ -269,7 +269,7 @@ export class LiveCluster implements Cluster {
 }
 
 /** Returns the error of a stamped kind whose objects are unknown; the next change of its state requeues the owner. */
-function unknownKind({ kind, state, cause }: KindUnavailable): ApplyError {
+function unknownKind({ kind, state, cause, message }: KindUnavailable): ApplyError {
   const name = `${kind.kind} in ${kind.apiVersion}`
   switch (state) {
     case 'Absent':
@@ -284,6 +284,8 @@ function unknownKind({ kind, state, cause }: KindUnavailable): ApplyError {
         `the controller cannot list and watch ${name}: ${messageOf(cause)}; a ClusterRole labelled rbac.fairlead.dev/aggregate-to-supply: "true" grants it (\`fairlead supply rbac\` prints it)`,
         { retry: 'woken' },
       )
+    case 'Stale':
+      return new ApplyError('FailedToListCreatedObjects', message, { retry: 'woken' })
     case 'Syncing':
       return new ApplyError(
         'FailedToListCreatedObjects',

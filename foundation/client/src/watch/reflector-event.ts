@@ -28,8 +28,8 @@ export type ReflectorEvent<T extends KubeObject> =
   /** Nothing changed up to this revision (a bookmark). */
   | { readonly type: 'current'; readonly resourceVersion: string }
   /**
-   * The copy may be stale until the next `resumed` or `replaced`. The next attempt is made after `retryIn`
-   * milliseconds, or at once on `wake()`.
+   * The copy may be stale until the next `resumed`; `replaced` before it brings it up to date once. The next attempt is made after `retryIn`
+   * milliseconds, or at once on `wake()`. With a ClientError `ResponseLate` the present attempt goes on.
    */
   | {
       readonly type: 'interrupted'
@@ -37,5 +37,5 @@ export type ReflectorEvent<T extends KubeObject> =
       readonly error: unknown
       readonly retryIn: number
     }
-  /** The interruption ended without a gap: the copy continues where it was. */
+  /** The interruption ended: a watch is open again, which continues where the copy is. */
   | { readonly type: 'resumed' }

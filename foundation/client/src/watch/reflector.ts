@@ -4,11 +4,13 @@ import { StatusError, isExpired, isForbidden } from '@fairlead/kube'
 import type { Clock, KubeObject } from '@fairlead/kube'
 import { isKindNotServed } from '../response.ts'
 import { Backoff } from '../backoff.ts'
+import { ClientError } from '../client-error.ts'
 import { chunkSize, yieldToEventLoop } from '../event-loop.ts'
 import { keepAlive } from '../system-clock.ts'
 import type { WatchEvent } from '../transport.ts'
 import { IdleGuard } from './idle-guard.ts'
 import { errorOfEvent } from './list-watch.ts'
+import type { ListPage } from '../options.ts'
 import type { ListWatch } from './list-watch.ts'
 import type { InterruptionReason, ReflectorEvent } from './reflector-event.ts'
 
@@ -43,6 +45,10 @@ const streamAttempts = 2
  * A streaming list that is idle for so long is none: old servers ignore the request for it. Milliseconds.
  */
 const streamSilence = 10_000
+/** A list or watch that has no response after so long is reported as an interruption. Milliseconds. */
+const responsePatience = 5_000
+/** A watch that has no response after so long, and the {@link IdleGuard}'s grace, is sent again. Milliseconds. */
+const openingLimit = 20_000
 /** Waits between failed attempts, milliseconds (client-go: 0.8 s to 30 s). */
 const retryWaits = { base: 800, cap: 30_000, jitter: 1 }
 /** Waits while the kind is absent or forbidden: a user has to act first; `wake()` ends the wait. */
@@ -111,7 +117,7 @@ export class Reflector<T extends KubeObject> {
 
   async #listFrom(state: ReflectorState & { name: 'Listing' }, signal: AbortSignal): Promise<ReflectorState> {
     this.#state = state
-    const page = await this.#options.source.list({ limit: state.limit, continue: state.next }, signal)
+    const page = await this.#listPage(state, signal)
     signal.throwIfAborted()
     if (state.next === undefined) this.#options.listener({ type: 'listing' })
     const last = await this.#emitChunks(page.items, signal)
@@ -121,6 +127,25 @@ export class Reflector<T extends KubeObject> {
     }
     this.#emitReplaced(last, page.resourceVersion)
     return { name: 'Watching', resourceVersion: page.resourceVersion }
+  }
+
+  async #listPage({ limit, next }: ReflectorState & { name: 'Listing' }, signal: AbortSignal): Promise<ListPage<T>> {
+    using _late = this.#reportLate()
+    return await this.#options.source.list({ limit, continue: next }, signal)
+  }
+
+  /** Reports an interruption, unless the response arrives in time: until it does, the copy is out of date. */
+  #reportLate(): Disposable {
+    return this.#options.clock.timer(responsePatience, () => {
+      const message = `there is no response to the list or watch after ${responsePatience / 1000} s`
+      this.#interrupted = true
+      this.#options.listener({
+        type: 'interrupted',
+        reason: 'Failed',
+        error: new ClientError('ResponseLate', message),
+        retryIn: 0,
+      })
+    })
   }
 
   /** Emits all but the last chunk as `listed`, yielding to the event loop in between; returns the last chunk. */
@@ -152,6 +177,7 @@ export class Reflector<T extends KubeObject> {
           this.#brokenStreams = 0
           const resourceVersion = event.object.metadata.resourceVersion ?? ''
           this.#emitReplaced(gathered, resourceVersion)
+          this.#resume()
           return resourceVersion
         }
         if (event.type === 'DELETED') {
@@ -188,10 +214,15 @@ export class Reflector<T extends KubeObject> {
     const started = clock.monotonic()
     let reached = from
     let received = 0
-    using guard = new IdleGuard(clock, initialEvents ? streamSilence : timeoutSeconds * 1000, signal)
+    using guard = new IdleGuard(clock, initialEvents ? streamSilence : openingLimit, signal)
+    using late = this.#reportLate()
     try {
       const events = await source.watch({ resourceVersion: from, timeoutSeconds, initialEvents }, guard.signal)
-      if (!initialEvents) this.#resume()
+      if (!initialEvents) {
+        late[Symbol.dispose]()
+        guard.within(timeoutSeconds * 1000)
+        this.#resume()
+      }
       for await (const event of events) {
         if (signal.aborted) break
         guard.alive(event.type === 'BOOKMARK')
@@ -199,7 +230,10 @@ export class Reflector<T extends KubeObject> {
         received++
         const before = reached
         reached = take(event) ?? reached
-        if (before === '' && reached !== '') guard.within(timeoutSeconds * 1000)
+        if (before === '' && reached !== '') {
+          late[Symbol.dispose]()
+          guard.within(timeoutSeconds * 1000)
+        }
         if (reached !== '') this.#state = { name: 'Watching', resourceVersion: reached }
       }
     } catch (error) {
@@ -213,7 +247,6 @@ export class Reflector<T extends KubeObject> {
   }
 
   #emitReplaced(objects: readonly T[], resourceVersion: string): void {
-    this.#interrupted = false
     this.#blocked.reset()
     this.#options.listener({ type: 'replaced', objects, resourceVersion })
   }

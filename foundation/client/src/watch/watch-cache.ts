@@ -31,6 +31,8 @@ export class WatchCache<T extends KubeObject> {
   /** Keys that the current list contained, where others may have to be removed after it. */
   #listed: Set<string> | undefined
   readonly #changed: (change: WatchChange<T>) => void
+  /** `synced` was reported, and no interruption since. */
+  #isSynced = false
 
   constructor(changed: (change: WatchChange<T>) => void) {
     this.#changed = changed
@@ -51,9 +53,10 @@ export class WatchCache<T extends KubeObject> {
       case 'deleted':
         return this.#remove(objectKey(event.object), event.object)
       case 'interrupted':
+        this.#isSynced = false
         return this.#changed(event)
       case 'resumed':
-        return this.#changed({ type: 'synced', resourceVersion: '' })
+        return this.#isSynced ? undefined : this.#synced('')
       case 'current':
         return
     }
@@ -91,6 +94,11 @@ export class WatchCache<T extends KubeObject> {
     if (this.#listed !== undefined && this.objects.size > this.#listed.size)
       for (const key of this.objects.keys()) if (!this.#listed.has(key)) this.#remove(key)
     this.#listed = undefined
+    this.#synced(resourceVersion)
+  }
+
+  #synced(resourceVersion: string): void {
+    this.#isSynced = true
     this.#changed({ type: 'synced', resourceVersion })
   }
 }

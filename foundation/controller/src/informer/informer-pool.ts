@@ -94,8 +94,14 @@ export class InformerPool implements AsyncDisposable {
   #start(id: string, kind: Kind, scope: InformerScope): Shared {
     const shared: Shared = { informer: new Informer(this.#client, kind, scope), users: 0, stopping: undefined }
     this.#shared.set(id, shared)
+    shared.informer.subscribe({ state: (state) => state === 'Synced' && this.#wakeStale() })
     shared.informer.start()
     return shared
+  }
+
+  /** A server that answers one kind again probably answers the others, too. */
+  #wakeStale(): void {
+    for (const { informer } of this.#shared.values()) if (informer.state === 'Stale') informer.wake()
   }
 
   #release(id: string, shared: Shared): void {

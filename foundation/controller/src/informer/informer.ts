@@ -1,7 +1,7 @@
 // A shared cache of one kind and scope: the objects, indexes over them, and listeners for changes.
-import { formatLabelSelector } from '@fairlead/client'
+import { formatLabelSelector, isClientError } from '@fairlead/client'
 import type { Client, Kind, Reflector, Scope, WatchChange, ReflectorEvent } from '@fairlead/client'
-import type { KubeObject } from '@fairlead/kube'
+import type { Clock, KubeObject } from '@fairlead/kube'
 import { KindUnavailable } from './kind-unavailable.ts'
 import type { Known } from './known.ts'
 import { ObjectCache } from './object-cache.ts'
@@ -13,8 +13,15 @@ import type { IndexFunction } from './object-index.ts'
  * - `Synced`: the cache is complete; it may lag behind the server.
  * - `Forbidden`: the server refuses to list or watch.
  * - `Absent`: the server serves no such kind.
+ * - `Stale`: the cache was complete, but watching or listing has failed since, for longer than {@link staleAfter}.
  */
-export type InformerState = 'Syncing' | 'Synced' | 'Forbidden' | 'Absent'
+export type InformerState = 'Syncing' | 'Synced' | 'Forbidden' | 'Absent' | 'Stale'
+
+/**
+ * Time after a failure in which a watch usually continues: the reflector tries again within 1.6 s. Milliseconds. Until
+ * then decisions may rest on the cache, as on one that lags.
+ */
+const staleAfter = 2000
 
 /**
  * A change of one object. `relisted`: the kind was listed again, so the change may sum up several, of any author; their
@@ -30,7 +37,10 @@ export type ObjectChange<T extends KubeObject = KubeObject> = { readonly reliste
 /** Callbacks for changes, called synchronously and in order; they must not throw. */
 export interface InformerListener<T extends KubeObject = KubeObject> {
   changed?(change: ObjectChange<T>): void
-  /** Called when the state has changed. `error` is the reason of Forbidden. */
+  /**
+   * Called when the state has changed. `error` is the reason of Forbidden and Stale. Not called for Stale while the
+   * server cannot be reached at all: nothing can be written then, and most caches continue when it is back.
+   */
   state?(state: InformerState, error: unknown): void
 }
 
@@ -50,16 +60,23 @@ export class Informer<T extends KubeObject = KubeObject> {
   readonly #cache: ObjectCache<T>
   readonly #synced: Known<T>
   readonly #reflector: Reflector<T>
+  readonly #clock: Clock
   readonly #listeners = new Set<InformerListener<T>>()
   readonly #stop = new AbortController()
   #state: InformerState = 'Syncing'
+  /** The state that listeners know; undefined when the next one must be reported. */
+  #notified: InformerState | undefined = 'Syncing'
   #error: unknown
+  /** The time of the first failure of a cache that was complete, until a watch is open again. */
+  #failedAt: number | undefined
+  #staleTimer: Disposable | undefined
   #running: Promise<void> | undefined
   #isRelisting = false
 
   constructor(client: Client, kind: Kind<T>, scope: InformerScope) {
     this.kind = kind
     this.scope = scope
+    this.#clock = client.clock
     this.#cache = new ObjectCache<T>(kind, scope.namespace, (change) => this.#onChange(change))
     this.#synced = { known: true, objects: this.#cache }
     this.#reflector = client.reflector<T>(kind, scope, (event) => this.#onEvent(event))
@@ -75,10 +92,15 @@ export class Informer<T extends KubeObject = KubeObject> {
     return this.#error
   }
 
+  /** The time of the first failure since the cache was up to date, in milliseconds since the epoch; while `Stale`. */
+  get staleSince(): number | undefined {
+    return this.#state === 'Stale' ? this.#failedAt : undefined
+  }
+
   /** Returns the objects if they are known: while the state is `Synced`. */
   read(): Known<T> {
     if (this.#state === 'Synced') return this.#synced
-    return { known: false, reason: new KindUnavailable(this.kind, this.#state, this.#error) }
+    return { known: false, reason: new KindUnavailable(this.kind, this.#state, this.#error, this.staleSince) }
   }
 
   /**
@@ -135,6 +157,7 @@ export class Informer<T extends KubeObject = KubeObject> {
 
   /** Ends the watch; the objects stay as they are. */
   async stop(): Promise<void> {
+    this.#staleTimer?.[Symbol.dispose]()
     this.#stop.abort(new DOMException('The informer was stopped', 'AbortError'))
     await this.#running
   }
@@ -144,15 +167,31 @@ export class Informer<T extends KubeObject = KubeObject> {
     this.#cache.apply(event)
     if (event.type === 'replaced' || event.type === 'resumed') this.#isRelisting = false
     if (event.type === 'interrupted' && event.reason !== 'Failed') this.#setState(event.reason, event.error)
-    // A broken connection leaves the cache complete, but stale.
-    else if (event.type === 'interrupted') this.#error = event.error
-    else if (event.type === 'replaced' || event.type === 'resumed') this.#setState('Synced', undefined)
+    else if (event.type === 'interrupted') this.#onFailed(event.error)
+    else if (event.type === 'resumed') this.#setState('Synced', undefined)
+    // Where lists succeed and watches fail, the cache is out of date again at once.
+    else if (event.type === 'replaced' && this.#failedAt === undefined) this.#setState('Synced', undefined)
+  }
+
+  /** A failure leaves the cache complete, but out of date. */
+  #onFailed(error: unknown): void {
+    this.#error = error
+    if (this.#state === 'Stale') return this.#setState('Stale', error)
+    if (this.#state !== 'Synced' || this.#staleTimer !== undefined) return
+    this.#failedAt = this.#clock.now()
+    this.#staleTimer = this.#clock.timer(staleAfter, () => this.#setState('Stale', this.#error))
   }
 
   #setState(state: InformerState, error: unknown): void {
+    this.#staleTimer?.[Symbol.dispose]()
+    this.#staleTimer = undefined
+    if (state !== 'Stale') this.#failedAt = undefined
     this.#error = error
-    if (state === this.#state) return
     this.#state = state
+    const isOutage = state === 'Stale' && isClientError(error, 'ConnectionFailed')
+    if (state === this.#notified) return
+    this.#notified = isOutage ? undefined : state
+    if (isOutage) return
     for (const listener of this.#listeners) listener.state?.(state, error)
   }
 

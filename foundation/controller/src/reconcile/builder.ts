@@ -44,6 +44,11 @@ export interface ControllerOptions {
    * objects whose Ready another controller writes, are left as they are until this controller applies a status.
    */
   readonly keepReady?: boolean
+  /**
+   * Reconciles objects although the cache of their kind is not synced any more; false when left out: they wait until it
+   * is. A controller that sets it looks at {@link Controller.informer} itself, for example to report it in a status.
+   */
+  readonly reconcilesUnknown?: boolean
 }
 
 interface Source {
@@ -134,11 +139,12 @@ export class ObjectControllerBuilder<T extends KubeObject> {
   /** Sets the reconcile function and returns the controller, which runs as soon as its manager works. */
   reconcile(run: (context: ReconcileContext<T>) => Promise<Result> | Result): Controller<T> {
     const kind = toKind(this.#kind)
-    const { concurrency, everywhere, manager, predicates = [], keepReady = true } = this.#options
+    const { concurrency, everywhere, manager, predicates = [] } = this.#options
+    const { keepReady = true, reconcilesUnknown = false } = this.#options
     const recorder = this.#host.recorder(this.#name)
     let primary: Informer<T>
     const runner = new ObjectRunner<T>(
-      { reconcile: run, onDeleted: this.#onDeleted, finalizer: this.#finalizer, keepReady },
+      { reconcile: run, onDeleted: this.#onDeleted, finalizer: this.#finalizer, keepReady, reconcilesUnknown },
       recorder,
       () => primary,
     )
@@ -162,6 +168,11 @@ export class ObjectControllerBuilder<T extends KubeObject> {
       return passes?.(change) ?? true
     }
     primary = loop.watch(kind, (object) => [keyText(object)], { ...this.#primary, when }).informer
+    const wakeWaiting = (): void => {
+      for (const key of runner.takeWaiting()) loop.add(key)
+    }
+    const subscription = primary.subscribe({ state: wakeWaiting }, { replay: false })
+    loop.onStopped(() => subscription[Symbol.dispose]())
     for (const { kind: watched, options, keysOf } of this.#sources) {
       const keys = keysOf ?? ((object: KubeObject) => ownerKeys(kind, object, (key) => primary.lastKnown.has(key)))
       loop.watch(

@@ -40,6 +40,8 @@ export interface ControllerBehaviour<T extends KubeObject> {
   readonly finalizer?: { readonly name: string; cleanup(context: ReconcileContext<T>): Promise<Result> | Result }
   /** Sets Ready to False on failures and back to True after them. */
   readonly keepReady: boolean
+  /** Reconciles objects from a cache that is not synced; the functions look at its state themselves. */
+  readonly reconcilesUnknown: boolean
 }
 
 /** Runs one key. */
@@ -52,6 +54,8 @@ export class ObjectRunner<T extends KubeObject> {
   /** True once a run has applied a status: other controllers of the kind then leave Ready to this one. */
   #writesStatus = false
   readonly #written = new WrittenObjects()
+  /** Keys that were not reconciled because the cache is not synced. */
+  readonly #waiting = new Set<string>()
 
   constructor(behaviour: ControllerBehaviour<T>, recorder: EventRecorder, primary: () => Informer<T>) {
     this.#behaviour = behaviour
@@ -64,6 +68,13 @@ export class ObjectRunner<T extends KubeObject> {
     this.#written.observed(key, type === 'removed' ? undefined : object)
   }
 
+  /** Returns the keys that were not reconciled because the cache was not synced, once. */
+  takeWaiting(): readonly string[] {
+    const keys = [...this.#waiting]
+    this.#waiting.clear()
+    return keys
+  }
+
   async run(key: string, work: WorkContext): Promise<Result> {
     const primary = this.#primary()
     const object = primary.lastKnown.get(key)
@@ -74,8 +85,14 @@ export class ObjectRunner<T extends KubeObject> {
       this.#failing.delete(key)
       return this.#behaviour.onDeleted?.({ ...work, key: parseKey(key) })
     }
+    const { finalizer, reconcilesUnknown } = this.#behaviour
+    const read = primary.read()
+    // What the object demands now is unknown: the object may have changed, or may not exist any more.
+    if (!read.known && !reconcilesUnknown) {
+      this.#waiting.add(key)
+      throw read.reason
+    }
     const context = this.#contextFor(key, object, work)
-    const { finalizer } = this.#behaviour
     if (finalizer === undefined) return this.#reconcile(key, context)
     if (!isTerminating(object))
       return this.#reconcile(key, { ...context, object: await addFinalizer(work.client, object, finalizer.name) })

@@ -13,6 +13,7 @@ import {
   compositeControllers,
   crds,
   decoratorControllers,
+  parseSettings,
 } from '@fairlead/metacontroller'
 import { Simulator, parseRules } from '@fairlead/simulator'
 import { patience } from '../test/support/until.ts'
@@ -23,6 +24,8 @@ export interface StageOptions {
   readonly example?: string
   /** `host:port` by host name, for hooks. */
   readonly resolve?: Readonly<Record<string, string>>
+  /** Flags of Metacontroller by name. */
+  readonly settings?: Readonly<Record<string, string>>
   readonly server?: Omit<ApiServerOptions, 'clock' | 'storage'>
   /** The client that controllers use, made from the server's own. */
   readonly controllerClient?: (server: ApiServer) => Client | Promise<Client>
@@ -67,7 +70,7 @@ export class Stage implements AsyncDisposable {
   }
 
   /** Starts the controllers, as a process that starts does. */
-  async startControllers({ example, resolve, controllerClient }: StageOptions = {}): Promise<void> {
+  async startControllers({ example, resolve, controllerClient, settings }: StageOptions = {}): Promise<void> {
     const rules = example === undefined ? undefined : join(example, 'simulate.yaml')
     const client = controllerClient === undefined ? this.server.client() : await controllerClient(this.server)
     const starting = Manager.start({
@@ -77,7 +80,8 @@ export class Stage implements AsyncDisposable {
         const options = { resolve: new Map(Object.entries(resolve ?? {})) }
         const calls = callServices(manager, options)
         this.#controllers = new MapControllers(manager, options, calls)
-        this.#others = [compositeControllers(manager, calls), decoratorControllers(manager, calls)]
+        const dependencies = { ...calls, settings: parseSettings(new Map(Object.entries(settings ?? {}))) }
+        this.#others = [compositeControllers(manager, dependencies), decoratorControllers(manager, dependencies)]
         if (rules !== undefined && existsSync(rules))
           new Simulator(parseRules(readFileSync(rules, 'utf8'), rules)).setup(manager)
       },

@@ -7,6 +7,7 @@ import { MapControllers } from './controllers/map-controller.ts'
 import { decoratorControllers } from './decorator/decorator-controllers.ts'
 import { crds } from './generated/crds.ts'
 import { callServices } from './hook/call-services.ts'
+import { parseSettings } from './sync/settings.ts'
 
 const controllers = ['mapcontrollers', 'compositecontrollers', 'decoratorcontrollers']
 
@@ -45,7 +46,8 @@ export const metacontroller: Capability = {
   async setup(manager, options) {
     const calls = callServices(manager, options)
     const maps = new MapControllers(manager, options, calls)
-    const others = [compositeControllers(manager, calls), decoratorControllers(manager, calls)]
+    const dependencies = { ...calls, settings: parseSettings(options.settings ?? new Map()) }
+    const others = [compositeControllers(manager, dependencies), decoratorControllers(manager, dependencies)]
     return {
       relations: (object) => maps.relations(object),
       stop: async () => {

@@ -10,6 +10,8 @@ export { decoratorControllerKind, decoratorControllers } from './decorator/decor
 export type { DecoratorControllerObject } from './decorator/decorator-controllers.ts'
 export { callServices } from './hook/call-services.ts'
 export type { CallServices } from './hook/call-services.ts'
+export { parseSettings } from './sync/settings.ts'
+export type { SyncSettings } from './sync/settings.ts'
 export type { SyncControllers } from './sync/sync-controllers.ts'
 export { MapControllers, mapControllerKind } from './controllers/map-controller.ts'
 export type { MapControllerObject } from './controllers/map-controller.ts'

@@ -16,6 +16,8 @@ import type { Validator } from './validator.ts'
 export interface CapabilityOptions {
   /** `host:port` by name, for addresses that only resolve in a cluster (`fairlead up --resolve name=host:port`). */
   readonly resolve: ReadonlyMap<string, string>
+  /** Settings by name (`fairlead up --set <capability>.<name>=<value>`); a capability refuses names that it lacks. */
+  readonly settings?: ReadonlyMap<string, string>
   /**
    * A folder for data that outlives the process and is no Kubernetes object, such as git repositories. The capability
    * creates it. Undefined where nothing is kept: in-memory servers, and processes beside a real cluster without a

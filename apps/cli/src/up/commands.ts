@@ -31,6 +31,12 @@ export function addUpCommands(root: Command): void {
       collect,
       [],
     )
+    .option(
+      '--set <capability.name=value>',
+      'setting of a capability, such as metacontroller.workers=8 (repeatable)',
+      collect,
+      [],
+    )
     .option('--example <name>', 'load an example; once per data folder')
     .option(
       '--run-jobs <runner>',

@@ -14,6 +14,8 @@ export interface UpOptions {
   readonly capabilities: readonly CapabilityEntry[]
   readonly simulate: readonly string[]
   readonly resolve: ReadonlyMap<string, string>
+  /** Settings by capability and name. */
+  readonly settings: ReadonlyMap<string, ReadonlyMap<string, string>>
   readonly example: string | undefined
   readonly tour: boolean
   /** The runner of Jobs. */
@@ -50,6 +52,7 @@ export async function parseUpOptions(
     capabilities: raw['only'] === undefined ? capabilities : parseOnly(String(raw['only'])),
     simulate: (raw['simulate'] as readonly string[]).map(parseFile),
     resolve: await parseResolve(raw['resolve'] as readonly string[]),
+    settings: parseSettings(raw['set'] as readonly string[]),
     example: raw['example'] === undefined ? (tour ? tourExample : undefined) : String(raw['example']),
     tour,
     runJobs: parseRunJobs(raw['runJobs'] === undefined ? 'off' : String(raw['runJobs'])),
@@ -63,6 +66,20 @@ async function parseResolve(values: readonly string[]): Promise<UpOptions['resol
   if (values.length === 0) return new Map()
   const { hostAddresses } = await import('@fairlead/offline')
   return hostAddresses(values)
+}
+
+function parseSettings(values: readonly string[]): UpOptions['settings'] {
+  const settings = new Map<string, Map<string, string>>()
+  for (const value of values) {
+    const [, of = '', name = '', set = ''] = /^([^.=]+)\.([^=]+)=(.*)$/.exec(value) ?? []
+    const entry = capabilities.find((one) => isNamed(one, of))
+    if (entry === undefined)
+      throw usageError(
+        `--set ${value}: write <capability>.<name>=<value>; the capabilities are ${capabilities.map((one) => one.name).join(', ')}`,
+      )
+    settings.set(entry.name, (settings.get(entry.name) ?? new Map<string, string>()).set(name, set))
+  }
+  return settings
 }
 
 /** The default data folder. */

@@ -23,7 +23,7 @@ export const compositeControllerKind: Kind<CompositeControllerObject> = kind<Com
 /** Runs all CompositeControllers of a cluster. */
 export function compositeControllers(
   manager: Manager,
-  dependencies: Pick<SyncControllersOptions<CompositeControllerObject>, 'http' | 'metrics'>,
+  dependencies: Pick<SyncControllersOptions<CompositeControllerObject>, 'http' | 'metrics' | 'settings'>,
 ): SyncControllers<CompositeControllerObject> {
   return new SyncControllers(manager, {
     ...dependencies,

@@ -24,7 +24,7 @@ export const decoratorControllerKind: Kind<DecoratorControllerObject> = kind<Dec
 /** Runs all DecoratorControllers of a cluster. */
 export function decoratorControllers(
   manager: Manager,
-  dependencies: Pick<SyncControllersOptions<DecoratorControllerObject>, 'http' | 'metrics'>,
+  dependencies: Pick<SyncControllersOptions<DecoratorControllerObject>, 'http' | 'metrics' | 'settings'>,
 ): SyncControllers<DecoratorControllerObject> {
   return new SyncControllers(manager, {
     ...dependencies,

@@ -3,7 +3,7 @@
 import type { Kind } from '@fairlead/client'
 import { CustomResourceDefinition, backoffDelay, isClientError } from '@fairlead/client'
 import type { Controller, Manager, ReconcileContext, Result } from '@fairlead/controller'
-import { after, generationChanged } from '@fairlead/controller'
+import { after, anyOf, generationChanged, labelsChanged } from '@fairlead/controller'
 import type { Condition, KubeObject } from '@fairlead/kube'
 import { SelectorError, condition, isTerminating, parseApiVersion } from '@fairlead/kube'
 import type { ChildKind, ChildMethod, StatusCheck } from '../children/child.ts'
@@ -16,6 +16,8 @@ import { clientKind } from '../runtime/client-kind.ts'
 import { discoveredResource } from '../runtime/discovered-resource.ts'
 import type { LeftoverFinalizers } from './leftover-finalizers.ts'
 import { removeLeftoverFinalizers } from './leftover-finalizers.ts'
+import type { SyncSettings } from './settings.ts'
+import { defaultSettings } from './settings.ts'
 import { SpecError } from './spec-error.ts'
 import type { Flavour, ParentKind } from './flavour.ts'
 import type { HooksSpec, SyncHooks } from './sync-hooks.ts'
@@ -49,6 +51,8 @@ export interface SyncControllersOptions<C extends KubeObject> {
   readonly finalizerPrefix: string
   readonly http: HookDependencies['http']
   readonly metrics: CallMetrics
+  /** Settings of the process; the defaults when left out. */
+  readonly settings?: SyncSettings
   readonly specOf: (controller: C) => SyncSpec
   /** Returns the resources that a spec names. */
   readonly resources: (controller: C) => readonly ResourceName[]
@@ -76,14 +80,16 @@ export class SyncControllers<C extends KubeObject> {
   readonly #running = new Map<string, Running>()
   readonly #stopping = new Map<string, Promise<void>>()
   readonly #lookups = new Map<string, number>()
+  readonly #settings: SyncSettings
 
   /** Watches the controllers with the caches of a manager. */
   constructor(manager: Manager, options: SyncControllersOptions<C>) {
     this.#manager = manager
     this.#options = options
+    this.#settings = options.settings ?? defaultSettings
     this.#controller = manager
       .controller(options.name)
-      .for(options.kind, { when: generationChanged })
+      .for(options.kind, { when: anyOf(generationChanged, labelsChanged) })
       .withOptions({ keepReady: false, everywhere: true })
       .onDeleted(({ key }) => {
         this.#lookups.delete(key.name)
@@ -115,6 +121,11 @@ export class SyncControllers<C extends KubeObject> {
   async #reconcile(context: ReconcileContext<C>): Promise<Result> {
     const { object, status } = context
     const name = object.metadata.name ?? ''
+    // Another process runs it: nothing of it is touched.
+    if (!this.#settings.targets.matches(object.metadata.labels)) {
+      this.#stop(name)
+      return undefined
+    }
     const running = this.#running.get(name)
     const isCurrent = running?.uid === object.metadata.uid && running?.generation === (object.metadata.generation ?? 0)
     if (!isCurrent || isTerminating(object)) this.#stop(name, { isDeleted: isTerminating(object) })
@@ -190,6 +201,7 @@ export class SyncControllers<C extends KubeObject> {
       flavour,
       hooks,
       resyncPeriodSeconds: spec.resyncPeriodSeconds,
+      workers: this.#settings.workers,
       resolve: (resource) => discoveredResource(this.#manager.client.discovery, resource),
       onStateChange: () => this.#controller.loop.queue.addAfter(name, reportInterval),
     })

@@ -33,8 +33,6 @@ import { syncParent } from './sync-parent.ts'
 
 /** The field manager of Metacontroller, so that objects do not depend on their writer. */
 const fieldManager = 'metacontroller'
-/** Parents synced at a time, for each controller. */
-const concurrentSyncs = 16
 /** Attempts to remove a finalizer from a parent that others write at the same time. */
 const removalAttempts = 5
 
@@ -54,6 +52,8 @@ export interface SyncRunOptions {
   readonly flavour: Flavour
   readonly hooks: SyncHooks
   readonly resyncPeriodSeconds: number | undefined
+  /** Parents synced at a time. */
+  readonly workers: number
   readonly resolve: (name: ResourceName) => Promise<ResolvedResource>
   /** Called when {@link SyncRun.state} may have changed; must not throw. */
   readonly onStateChange: () => void
@@ -87,7 +87,7 @@ export class SyncRun {
       id: groupId,
       group: ({ parent }) => this.#parents.get(parent)?.object.metadata.namespace ?? '',
       namespaceOf: ({ parent }) => this.#parents.get(parent)?.object.metadata.namespace,
-      concurrency: concurrentSyncs,
+      concurrency: options.workers,
       manager: fieldManager,
       run: (group, context) => this.#run(group, context),
       failed: (group, error) => this.#failed(group, error),

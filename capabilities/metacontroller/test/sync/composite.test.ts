@@ -433,4 +433,22 @@ describe('a CompositeController', () => {
     expect(await conditionOf('Ready')).toMatchObject({ status: 'True', reason: 'Serving' })
     expect(fleetDefinition.kind).toBe('CustomResourceDefinition')
   })
+
+  test('is run by the process whose target label selector matches it, and left alone by others', async () => {
+    await set({ settings: { 'target-label-selector': 'berth=east', workers: '2' } }, controller(), fleet(['a']))
+    expect([await ships(), hook.calls, (await stage.client.get(composite, 'fleets')).status]).toEqual([
+      {},
+      [],
+      undefined,
+    ])
+    const label = (berth: string): Promise<KubeObject> =>
+      stage.client.patch(composite, 'fleets', { merge: { metadata: { labels: { berth } } } })
+    await label('east')
+    await stage.pass(2)
+    expect(Object.keys(await ships())).toEqual(['a'])
+    await label('west')
+    await stage.apply(fleet(['a', 'b']))
+    await stage.pass(2)
+    expect(Object.keys(await ships())).toEqual(['a'])
+  })
 })

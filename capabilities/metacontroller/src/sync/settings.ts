@@ -1,0 +1,53 @@
+// Settings of the process that Metacontroller has as flags. Pure.
+import type { Selector } from '@fairlead/kube'
+import { SelectorError, everything, parseLabelSelector } from '@fairlead/kube'
+
+/** The settings of all CompositeControllers and DecoratorControllers of a process. */
+export interface SyncSettings {
+  /** Only controllers whose labels match are run; the others are left to other processes. */
+  readonly targets: Selector
+  /** Parents synced at a time, for each controller. */
+  readonly workers: number
+}
+
+/** The settings without any flag. */
+export const defaultSettings: SyncSettings = { targets: everything, workers: 16 }
+
+/** A flag is unknown or has no valid value. */
+export class SettingError extends Error {
+  override readonly name = 'SettingError'
+  readonly code = 'InvalidSetting'
+}
+
+/** Flags of Metacontroller that have nothing to set here: discovery and caches follow watches, events have their limits. */
+const withoutEffect = ['discovery-interval', 'cache-flush-interval', 'events-qps', 'events-burst']
+
+/** Parses flags of Metacontroller, without their dashes. Throws SettingError. */
+export function parseSettings(flags: ReadonlyMap<string, string>): SyncSettings {
+  let settings = defaultSettings
+  for (const [name, value] of flags) {
+    if (name === 'target-label-selector') settings = { ...settings, targets: parseTargets(value) }
+    else if (name === 'workers') settings = { ...settings, workers: parseWorkers(value) }
+    else if (!withoutEffect.includes(name))
+      throw new SettingError(
+        `There is no setting ${name}; there are target-label-selector, workers and, without effect, ${withoutEffect.join(', ')}`,
+      )
+  }
+  return settings
+}
+
+function parseTargets(value: string): Selector {
+  try {
+    return parseLabelSelector(value)
+  } catch (error) {
+    if (!(error instanceof SelectorError)) throw error
+    throw new SettingError(`target-label-selector ${value} is no label selector: ${error.message}`, { cause: error })
+  }
+}
+
+function parseWorkers(value: string): number {
+  const workers = Number(value)
+  if (!/^\d+$/.test(value) || workers < 1 || workers > 256)
+    throw new SettingError(`workers ${value} is no number from 1 to 256`)
+  return workers
+}

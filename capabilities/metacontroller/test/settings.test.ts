@@ -1,0 +1,30 @@
+// The flags of Metacontroller.
+import { expect, test } from 'vitest'
+import { SettingError, parseSettings } from '../src/sync/settings.ts'
+
+test('flags of Metacontroller are taken, also those without effect', () => {
+  const settings = parseSettings(
+    new Map([
+      ['target-label-selector', 'berth in (east)'],
+      ['workers', '3'],
+      ['discovery-interval', '20s'],
+      ['cache-flush-interval', '30m'],
+      ['events-qps', '0.1'],
+      ['events-burst', '5'],
+    ]),
+  )
+  expect([settings.workers, settings.targets.matches({ berth: 'east' }), settings.targets.matches({})]).toEqual([
+    3,
+    true,
+    false,
+  ])
+})
+
+test.each([
+  ['workers', '0', 'workers 0 is no number from 1 to 256'],
+  ['target-label-selector', '!!', 'target-label-selector !! is no label selector'],
+  ['colour', 'red', 'There is no setting colour; there are target-label-selector, workers'],
+])('the setting %s=%s is refused', (name, value, message) => {
+  expect(() => parseSettings(new Map([[name, value]]))).toThrow(SettingError)
+  expect(() => parseSettings(new Map([[name, value]]))).toThrow(message)
+})

@@ -1,7 +1,24 @@
 // The capability value of package variants, which the command line composes.
 import type { Capability, PolicyRule } from '@fairlead/controller'
+import { porchGroup } from '@fairlead/packages'
 import { apiGroup } from './api.ts'
+import { PackageVariantSetController } from './controllers/package-variant-set-controller.ts'
 import { crds } from './generated/crds.ts'
+
+/** Rules of the controller of sets. */
+const setRules: readonly PolicyRule[] = [
+  { apiGroups: [apiGroup], resources: ['packagevariantsets'], verbs: ['get', 'list', 'watch'] },
+  { apiGroups: [apiGroup], resources: ['packagevariantsets/status'], verbs: ['patch'] },
+  // Variants block the deletion of their set.
+  { apiGroups: [apiGroup], resources: ['packagevariantsets/finalizers'], verbs: ['update'] },
+  {
+    apiGroups: [apiGroup],
+    resources: ['packagevariants'],
+    verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
+  },
+  { apiGroups: [apiGroup], resources: ['repositories'], verbs: ['get', 'list', 'watch'] },
+  { apiGroups: [porchGroup], resources: ['packagerevisions'], verbs: ['get', 'list', 'watch'] },
+]
 
 const rules: readonly PolicyRule[] = [
   { apiGroups: [apiGroup], resources: ['packagevariants'], verbs: ['get', 'list', 'watch', 'patch'] },
@@ -9,6 +26,7 @@ const rules: readonly PolicyRule[] = [
   { apiGroups: [apiGroup], resources: ['repositories'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
+  ...setRules,
 ]
 
 /** Package variants and sets of them (`config.porch.kpt.dev`). */
@@ -16,7 +34,8 @@ export const variants: Capability = {
   name: 'variants',
   crds,
   rules,
-  async setup() {
-    return { stop: async () => undefined }
+  async setup(manager) {
+    const sets = new PackageVariantSetController(manager)
+    return { stop: async () => sets[Symbol.dispose]() }
   },
 }

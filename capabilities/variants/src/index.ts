@@ -1,7 +1,14 @@
 // Public API of @fairlead/variants.
 export { variants } from './capability.ts'
-export { apiGroup, PackageVariantKind } from './api.ts'
-export type { PackageVariant, PackageVariantSpec, PackageVariantStatus } from './api.ts'
+export { apiGroup, PackageVariantKind, PackageVariantSetKind, setLabel } from './api.ts'
+export type {
+  PackageVariant,
+  PackageVariantSet,
+  PackageVariantSetSpec,
+  PackageVariantSetStatus,
+  PackageVariantSpec,
+  PackageVariantStatus,
+} from './api.ts'
 
 // sets of variants
 export { planSet } from './engine/set/plan.ts'

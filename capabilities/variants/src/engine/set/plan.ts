@@ -49,6 +49,7 @@ export interface SetPlan {
   readonly failures: readonly TargetFailure[]
   /** Number of downstreams that the targets select, without the failures. */
   readonly targets: number
+  readonly isPaused: boolean
 }
 
 /** Returns the plan of a set. */
@@ -78,7 +79,12 @@ export function planSet(set: ObservedSet): SetPlan {
     return { do: 'delete', variant, reason: `no target selects ${variant.repo}/${variant.package}` }
   })
   const held = holdBack(changes, set)
-  return { decisions: [...removals, ...held, ...kept], failures, targets: wanted.length }
+  return {
+    decisions: [...removals, ...held, ...kept],
+    failures,
+    targets: wanted.length,
+    isPaused: set.spec.rollout?.pause === true,
+  }
 }
 
 /** Returns the existing variants of wanted downstreams: those of the same downstream, then those of the same name. */

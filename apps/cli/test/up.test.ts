@@ -57,6 +57,7 @@ test.each([
     /^fairlead: --only names no capability: write one or more of metacontroller, supply, .*, or leave it out\n$/,
   ],
   [['--run-jobs', 'lxc'], '--run-jobs lxc: write process, podman, docker or off'],
+  [['--max-stored-bytes', '0'], '--max-stored-bytes 0: write a number of bytes, such as 512Mi or 2Gi'],
   [['--resolve', 'x'], '--resolve x: write name=host:port, for example my-hook.my-namespace=127.0.0.1:8080'],
 ])('%j is a mistake of usage', (args, message) =>
   withFolder(async (folder) => {

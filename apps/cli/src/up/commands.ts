@@ -44,6 +44,10 @@ export function addUpCommands(root: Command): void {
       'off',
     )
     .option('--audit-log <file>', 'append who did what, as audit events of Kubernetes (level Metadata)')
+    .option(
+      '--max-stored-bytes <quantity>',
+      'bytes of JSON that live objects may take, such as 512Mi; a quarter of the memory for objects when left out',
+    )
     .option('--tour', 'load the tour example and print commands to try')
     .option('-d, --detach', 'run in the background: end when the server is ready; `fairlead down` stops it')
     .action(async (words: readonly string[], options: Record<string, unknown>) => {

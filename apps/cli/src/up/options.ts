@@ -22,6 +22,8 @@ export interface UpOptions {
   readonly runJobs: 'off' | 'process' | 'podman' | 'docker'
   /** The file of the audit log. */
   readonly auditLog: string | undefined
+  /** Bytes of JSON that live objects may take; undefined: the default of the API server. */
+  readonly maxStoredBytes: number | undefined
   /** Runs in the background. */
   readonly detach: boolean
   /** The command to run, word by word; empty: none, until a signal arrives. */
@@ -57,9 +59,17 @@ export async function parseUpOptions(
     tour,
     runJobs: parseRunJobs(raw['runJobs'] === undefined ? 'off' : String(raw['runJobs'])),
     auditLog: raw['auditLog'] === undefined ? undefined : String(raw['auditLog']),
+    maxStoredBytes: raw['maxStoredBytes'] === undefined ? undefined : await parseBytes(String(raw['maxStoredBytes'])),
     detach,
     command,
   }
+}
+
+async function parseBytes(text: string): Promise<number> {
+  const { isQuantity, parseQuantity } = await import('@fairlead/kube')
+  const bytes = isQuantity(text) ? Number(parseQuantity(text).nanos / 1_000_000_000n) : 0
+  if (bytes < 1) throw usageError(`--max-stored-bytes ${text}: write a number of bytes, such as 512Mi or 2Gi`)
+  return bytes
 }
 
 async function parseResolve(values: readonly string[]): Promise<UpOptions['resolve']> {

@@ -176,7 +176,8 @@ async function startServer(
   podLogs: PodLogs | undefined,
   audit: AuditFile | undefined,
 ): Promise<ApiServer> {
-  const storage: Storage = options.inMemory ? memory() : sqlite(data.store)
+  const { maxStoredBytes } = options
+  const storage: Storage = options.inMemory ? memory({ maxStoredBytes }) : sqlite(data.store, { maxStoredBytes })
   try {
     const server: ApiServer = await ApiServer.start({
       storage,

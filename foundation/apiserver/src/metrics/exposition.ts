@@ -11,7 +11,7 @@ import type { RequestMetrics } from './request-metrics.ts'
 export interface MetricSources {
   readonly requests: RequestMetrics
   readonly registry: RegistryReader
-  readonly store: Pick<Store, 'count' | 'revision'>
+  readonly store: Pick<Store, 'count' | 'revision' | 'bytes'>
   /** The version that the server reports. */
   readonly version: Readonly<Record<string, string>>
 }
@@ -67,6 +67,7 @@ export function exposition({ requests, registry, store, version }: MetricSources
       this.set(store.revision)
     },
   })
+  if (store.bytes !== undefined) storedBytes(store.bytes, registers)
   new Gauge({
     name: 'kubernetes_build_info',
     help: 'The version that the server reports, always 1',
@@ -83,6 +84,24 @@ export function exposition({ requests, registry, store, version }: MetricSources
   )
   collectDefaultMetrics({ register })
   return async () => durations(requests) + (await register.metrics())
+}
+
+/** Adds the gauges of stored bytes: one under the real server's name and labels, and the limit. */
+function storedBytes(bytes: { readonly live: number; readonly limit: number }, registers: Registry[]): void {
+  new Gauge({
+    name: 'apiserver_storage_size_bytes',
+    help: 'Bytes of JSON of the live objects in the store',
+    labelNames: ['storage_cluster_id'],
+    registers,
+    collect() {
+      this.set({ storage_cluster_id: 'etcd-0' }, bytes.live)
+    },
+  })
+  new Gauge({
+    name: 'fairlead_store_limit_bytes',
+    help: 'Bytes of JSON that live objects may take; writes that would add to them are refused beyond',
+    registers,
+  }).set(bytes.limit)
 }
 
 /** Renders the histogram of durations, which the library cannot take in from counts made elsewhere. */

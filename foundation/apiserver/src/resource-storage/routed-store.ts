@@ -29,6 +29,10 @@ export class RoutedStore implements ServedStore {
     return this.#store.revision
   }
 
+  get bytes(): Store['bytes'] {
+    return this.#store.bytes
+  }
+
   get(resource: string, key: string, revision?: number, signal?: AbortSignal): Promise<Entry | undefined> {
     const table = this.#tables.get(resource)
     return table === undefined ? this.#store.get(resource, key, revision) : table.get(key, revision, signal)

@@ -141,8 +141,9 @@ export function statusOf(error: unknown): { readonly status: Status; readonly co
 
 function serverError(error: unknown): StatusError {
   const message = error instanceof Error ? error.message : String(error)
-  // Without Retry-After: clients would wait for minutes, and a disk is not emptied by that.
-  if (error instanceof StoreError && error.code === 'StorageFull') return failure(507, 'InsufficientStorage', message)
+  // Without Retry-After: clients would wait for minutes, and nothing is emptied by that.
+  const isFull = error instanceof StoreError && (error.code === 'StorageFull' || error.code === 'LimitReached')
+  if (isFull) return failure(507, 'InsufficientStorage', message)
   return internalError(message)
 }
 

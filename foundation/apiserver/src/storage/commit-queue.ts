@@ -8,6 +8,9 @@ import type { Entry } from './store.ts'
 export interface PendingWrite {
   readonly entry: Entry
   readonly deleted: boolean
+  /** The object as JSON, and its bytes. */
+  readonly json: string
+  readonly bytes: number
   /** Milliseconds since the epoch. */
   readonly at: number
   /** The pending write of the same key that this one builds on, while that may still fail. */
@@ -94,7 +97,7 @@ export class CommitQueue {
     for (const write of batch) write.base = undefined
     const compaction = this.#target.takeCompaction(this.#compact)
     this.#compact = false
-    const records = batch.map(({ entry, deleted, at }) => ({ ...entryFields(entry), deleted, at }))
+    const records = batch.map(({ entry, deleted, at, json }) => ({ ...entryFields(entry), deleted, at, json }))
     try {
       await this.#journal.commit({
         records,

@@ -11,13 +11,17 @@ export interface JournalRecord {
   /** Milliseconds since the epoch. */
   readonly at: number
   readonly object: JsonObject
+  /** The object as JSON. */
+  readonly json: string
 }
 
 /**
  * A change read back. Its object is parsed on first access, so that opening does not parse objects that are never read.
  */
-export interface StoredRecord extends Omit<JournalRecord, 'object'> {
+export interface StoredRecord extends Omit<JournalRecord, 'object' | 'json'> {
   readonly object: () => JsonObject
+  /** Bytes of its JSON. */
+  readonly bytes: number
 }
 
 /** Versions to delete because they are no longer readable. */

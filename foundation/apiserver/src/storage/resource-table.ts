@@ -10,6 +10,8 @@ import type { Version } from './version.ts'
 export interface Window {
   readonly milliseconds: number
   readonly changes: number
+  /** Bytes of JSON of the objects of these changes. */
+  readonly bytes: number
 }
 
 class Slot {
@@ -41,10 +43,17 @@ export class ResourceTable {
   /** Versions whose changes can be replayed, oldest first; those before `#logStart` are compacted. */
   #log: Version[] = []
   #logStart = 0
+  #logBytes = 0
+  #liveBytes = 0
 
   constructor(name: string, compactedRevision: number) {
     this.name = name
     this.compactedRevision = compactedRevision
+  }
+
+  /** Bytes of JSON of the objects that exist. */
+  get liveBytes(): number {
+    return this.#liveBytes
   }
 
   newest(key: string): Version | undefined {
@@ -93,7 +102,7 @@ export class ResourceTable {
   }
 
   /** Applies a change without notifying watchers. */
-  apply(entry: Entry, deleted: boolean, at: number): Change {
+  apply(entry: Entry, { deleted, at, bytes }: Pick<Version, 'deleted' | 'at' | 'bytes'>): Change {
     const slot = this.#slots.get(entry.key)
     const older = slot?.newest
     const change: Change = {
@@ -101,7 +110,9 @@ export class ResourceTable {
       entry,
       previous: older === undefined || older.deleted ? undefined : older.entry,
     }
-    const version: Version = { entry, deleted, at, older, change }
+    const version: Version = { entry, deleted, at, bytes, older, change }
+    this.#liveBytes += liveBytesOf(version) - liveBytesOf(older)
+    this.#logBytes += bytes
     if (slot?.live === !deleted) slot.newest = version
     else this.#slots.set(new Slot(version))
     this.#log.push(version)
@@ -145,8 +156,10 @@ export class ResourceTable {
     while (this.#logStart < this.#log.length) {
       const version = this.#log[this.#logStart]!
       const { revision } = version.entry
-      if (revision > upTo && version.at >= oldest && this.#log.length - this.#logStart <= window.changes) break
+      const isWithin = this.#log.length - this.#logStart <= window.changes && this.#logBytes <= window.bytes
+      if (revision > upTo && version.at >= oldest && isWithin) break
       this.#logStart++
+      this.#logBytes -= version.bytes
       this.compactedRevision = revision
       this.#drop(version, dropped)
     }
@@ -192,6 +205,10 @@ export class ResourceTable {
       { oldest: this.compactedRevision },
     )
   }
+}
+
+function liveBytesOf(version: Version | undefined): number {
+  return version === undefined || version.deleted ? 0 : version.bytes
 }
 
 /**

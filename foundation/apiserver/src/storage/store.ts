@@ -62,6 +62,7 @@ export interface Write {
  * - `RevisionInFuture`: that revision does not exist yet.
  * - `CommitFailed`: the journal failed to commit the write; whether it persists is unknown until the next commit.
  * - `StorageFull`: the disk has no space for the write; nothing of it was kept.
+ * - `LimitReached`: live objects take all the bytes that they may; the write would add to them. Delete objects.
  * - `StoreClosed`: the store was disposed.
  * - `StoreLocked`: another process uses the data folder; the message names it.
  * - `FormatTooNew`: a newer version wrote the data folder. It is left unchanged.
@@ -73,6 +74,7 @@ export type StoreErrorCode =
   | 'RevisionInFuture'
   | 'CommitFailed'
   | 'StorageFull'
+  | 'LimitReached'
   | 'StoreClosed'
   | 'StoreLocked'
   | 'FormatTooNew'
@@ -104,6 +106,8 @@ export interface Store extends AsyncDisposable {
   readonly revision: number
   /** The error of the last commit; undefined when it succeeded. */
   readonly lastError?: string | undefined
+  /** Bytes of JSON of all live objects, and their limit; undefined for stores that count none. */
+  readonly bytes?: { readonly live: number; readonly limit: number }
   get(resource: string, key: string, revision?: number): Promise<Entry | undefined>
   /**
    * Returns the newest state of a key, pending writes included: the state that compare-and-swap checks. For
@@ -138,8 +142,8 @@ export interface Store extends AsyncDisposable {
    */
   reached(revision: number, signal: AbortSignal): Promise<void>
   /**
-   * Drops the versions outside the window (five minutes or 10,000 changes of a resource, whichever is reached first),
-   * in the journal too. With a revision it also drops every older version inside the window: reads and watches before
+   * Drops the versions outside the window (five minutes, 10,000 changes or 128 MiB of a resource, whichever is reached
+   * first), in the journal too. With a revision it also drops every older version inside the window: reads and watches before
    * it throw RevisionExpired.
    */
   compact(revision?: number): Promise<void>

@@ -6,6 +6,8 @@ import type { Change, Entry } from './store.ts'
 export interface Version {
   readonly entry: Entry
   readonly deleted: boolean
+  /** Bytes of JSON of the object. */
+  readonly bytes: number
   /** Time of the write, milliseconds since the epoch. */
   readonly at: number
   older: Version | undefined

@@ -7,9 +7,11 @@ import { CommitQueue } from './commit-queue.ts'
 import type { PendingWrite } from './commit-queue.ts'
 import type { Compaction, Journal, StoredRecord } from './journal.ts'
 import { firstRevision } from './journal.ts'
+import { encodeObject } from './object-text.ts'
 import { notify, ResourceTable } from './resource-table.ts'
 import { RevisionTimes } from './revision-times.ts'
 import type { Window } from './resource-table.ts'
+import { StoredBytes } from './stored-bytes.ts'
 import { StoreError } from './store.ts'
 import type { ChangeListener, Entry, Page, Range, Store, Write } from './store.ts'
 import { StoredEntry } from './version.ts'
@@ -18,9 +20,12 @@ import { StoredEntry } from './version.ts'
 export interface StoreOptions {
   readonly clock?: Pick<Clock, 'now'>
   /**
-   * The history that stays readable per resource. Default: five minutes or 10,000 changes, whichever is reached first.
+   * The history that stays readable per resource. Default: five minutes, 10,000 changes or 128 MiB, whichever is
+   * reached first.
    */
   readonly window?: Partial<Window>
+  /** Bytes of JSON that live objects may take; a quarter of the memory for objects when left out. */
+  readonly maxStoredBytes?: number
 }
 
 interface Waiter {
@@ -29,7 +34,7 @@ interface Waiter {
   readonly reject: (error: StoreError) => void
 }
 
-const defaultWindow: Window = { milliseconds: 5 * 60_000, changes: 10_000 }
+const defaultWindow: Window = { milliseconds: 5 * 60_000, changes: 10_000, bytes: 128 * 1024 * 1024 }
 /** Milliseconds between sweeps that compact tables without writes. */
 const sweepEvery = 30_000
 /** The journal deletes versions in batches, so that its pages are not rewritten for each of them. */
@@ -51,6 +56,8 @@ class VersionedStore implements Store {
   readonly #listeners = new Set<ChangeListener>()
   readonly #waiters = new Set<Waiter>()
   readonly #times = new RevisionTimes()
+  /** The bytes of live objects, and their limit. */
+  readonly bytes: StoredBytes
   #compactedRevisions: ReadonlyMap<string, number> = new Map()
   #visible = firstRevision
   #assigned = firstRevision
@@ -62,6 +69,7 @@ class VersionedStore implements Store {
     this.#journal = journal
     this.#clock = options.clock ?? systemClock
     this.#window = { ...defaultWindow, ...options.window }
+    this.bytes = new StoredBytes(options.maxStoredBytes)
     this.#swept = this.#clock.now()
     const visible = (): number => this.#visible
     this.#queue = new CommitQueue(journal, {
@@ -88,13 +96,15 @@ class VersionedStore implements Store {
     this.#compactedRevisions = state.compactedRevisions
     this.#visible = this.#assigned = state.revision
     for (const chunk of records) {
-      for (const { resource, key, revision, deleted, at, object } of chunk) {
-        this.#table(resource).apply(new StoredEntry(resource, key, revision, object), deleted, at)
-        this.#times.add(revision, at)
+      for (const record of chunk) {
+        const { resource, key, revision, object } = record
+        this.#table(resource).apply(new StoredEntry(resource, key, revision, object), record)
+        this.#times.add(revision, record.at)
       }
       // Loading may take a second; let timers and sockets of the process run meanwhile.
       await new Promise((resolve) => setImmediate(resolve))
     }
+    for (const table of this.#tables.values()) this.bytes.add(table.liveBytes)
     this.#sweep()
   }
 
@@ -211,16 +221,33 @@ class VersionedStore implements Store {
   ): void {
     const { resource, key } = write
     const object = deepFreeze(write.object ?? write.last ?? (head as Entry).object)
+    const json = encodeObject(object)
+    const bytes = Buffer.byteLength(json)
+    const deleted = write.object === undefined
+    const before = head === undefined ? 0 : this.#headBytes(resource, key)
+    const growth = (deleted ? 0 : bytes) - before
+    if (group === undefined) this.bytes.admit(`${resource} ${key}`, write.object, deleted ? 0 : bytes, before)
+    else this.bytes.add(growth)
     const entry: Entry = { resource, key, revision: ++this.#assigned, object }
     this.#queue.add({
       entry,
-      deleted: write.object === undefined,
+      deleted,
+      json,
+      bytes,
       at: this.#clock.now(),
       base: this.#queue.head(resource, key),
       group,
       resolve,
-      reject,
+      reject: (error) => {
+        this.bytes.add(-growth)
+        reject(error)
+      },
     })
+  }
+
+  /** Returns the bytes of the newest state of an existing key, pending writes included. */
+  #headBytes(resource: string, key: string): number {
+    return (this.#queue.head(resource, key) ?? this.#tables.get(resource)?.newest(key))?.bytes ?? 0
   }
 
   /** Throws Conflict unless every write of a group is valid after those before it. */
@@ -251,9 +278,10 @@ class VersionedStore implements Store {
     return table
   }
 
-  #publish({ entry, deleted, at }: PendingWrite): number {
+  #publish(write: PendingWrite): number {
+    const { entry, at } = write
     const table = this.#table(entry.resource)
-    const change = table.apply(entry, deleted, at)
+    const change = table.apply(entry, write)
     this.#visible = entry.revision
     this.#times.add(entry.revision, at)
     for (const listener of this.#listeners) notify(listener, change)

@@ -7,7 +7,7 @@ import type { Clock, JsonObject } from '@fairlead/kube'
 import { firstRevision } from './journal.ts'
 import type { Journal, JournalBatch, JournalState, StoredRecord } from './journal.ts'
 import type { JournalReply, JournalRequest, Row } from './journal-messages.ts'
-import { decodeObject, encodeObject } from './object-text.ts'
+import { decodeObject } from './object-text.ts'
 import { StoreError } from './store.ts'
 
 type RequestOf<Kind extends JournalRequest['kind']> = Omit<Extract<JournalRequest, { kind: Kind }>, 'id'>
@@ -41,13 +41,13 @@ export class WorkerJournal implements Journal {
   }
 
   async commit(batch: JournalBatch): Promise<void> {
-    const rows = batch.records.map(({ revision, resource, key, deleted, at, object }): Row => [
+    const rows = batch.records.map(({ revision, resource, key, deleted, at, json }): Row => [
       revision,
       resource,
       key,
       deleted ? 1 : 0,
       at,
-      encodeObject(object),
+      json,
     ])
     if (this.#worker === undefined) await this.#start(undefined)
     await this.#request<'commit'>({ kind: 'commit', rows, compaction: batch.compaction, dropAbove: batch.dropAbove })
@@ -122,6 +122,7 @@ function storedRecord([revision, resource, key, deleted, at, text]: Row): Stored
     key,
     deleted: deleted === 1,
     at,
+    bytes: Buffer.byteLength(text),
     object: () => readObject(text, resource, key, revision),
   }
 }

@@ -61,6 +61,7 @@ export const capabilities: readonly CapabilityEntry[] = [
     aliases: ['variant'],
     summary: 'package variants: customised copies of packages, kept up to date with their upstream',
     load: async () => (await import('@fairlead/variants')).variants,
+    commands: async () => (await import('@fairlead/variants/commands')).commands,
   },
   {
     name: 'actions',

@@ -34,6 +34,7 @@ export const variants: Capability = {
   name: 'variants',
   crds,
   rules,
+  commands: async () => (await import('./commands/index.ts')).commands,
   async setup(manager) {
     const sets = new PackageVariantSetController(manager)
     return { stop: async () => sets[Symbol.dispose]() }

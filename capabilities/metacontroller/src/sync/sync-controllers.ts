@@ -67,7 +67,7 @@ interface Running {
   readonly started: Promise<void>
 }
 
-/** Milliseconds between two status reports of a run. */
+/** Milliseconds between two status reports of a run, and before the first one. */
 const reportInterval = 1000
 /** Backoff in milliseconds between lookups of kinds that are not served. */
 const lookupBackoff = { base: 1000, cap: 60_000 }
@@ -143,6 +143,8 @@ export class SyncControllers<C extends KubeObject> {
       return refusal?.reason === 'UnknownKind' ? this.#retryLookup(context) : undefined
     }
     this.#lookups.delete(name)
+    // Clients that create a controller and then change it would conflict with a report in between.
+    if (!isCurrent) return after(reportInterval)
     const state = run.state()
     await status.apply({
       conditions: [

@@ -426,6 +426,16 @@ describe('a CompositeController', () => {
     expect(hook.calls.length).toBe(1)
   })
 
+  test('writes no status within a second of its creation, which clients may change without reading it again', async () => {
+    await set({})
+    await stage.apply(controller())
+    const created = await stage.client.get(composite, 'fleets')
+    await stage.settle()
+    await stage.client.update({ ...created, metadata: { ...created.metadata, labels: { changed: 'yes' } } })
+    await stage.pass(2)
+    expect(await conditionOf('Ready')).toMatchObject({ status: 'True' })
+  })
+
   test('reports parents and failures', async () => {
     await set({}, controller(), fleet(['a']))
     const { status } = (await stage.client.get(composite, 'fleets')) as KubeObject & { status?: JsonObject }

@@ -80,9 +80,11 @@ export class SetStage implements AsyncDisposable {
     )
   }
 
-  /** Publishes a new revision of a package. */
-  async publish(repository: string, packageName: string, workspaceName: string): Promise<void> {
-    const spec = { repository, packageName, workspaceName }
+  /** Publishes a new revision of a package: the first one, or a copy of another workspace. */
+  async publish(repository: string, packageName: string, workspaceName: string, source?: string): Promise<void> {
+    const sourceRef = { name: `${repository}.${packageName}.${source}` }
+    const tasks = source === undefined ? [] : [{ type: 'edit', edit: { sourceRef } }]
+    const spec = { repository, packageName, workspaceName, tasks }
     const apiVersion = PackageRevisionKind.apiVersion
     const { metadata } = await this.client.create<KubeObject>({
       apiVersion,

@@ -104,7 +104,7 @@ describeData('samples of Porch', { minimum: samples.length, read }, () => {
     const [set] = sample('controllers/packagevariantsets/config/samples/pvs-v1alpha2.yaml')
     await stage.repository('cluster-02', { env: 'test' })
     await stage.publish('catalog', 'foo', 'one')
-    await stage.publish('catalog', 'foo', 'two')
+    await stage.publish('catalog', 'foo', 'two', 'one')
     await stage.client.apply(set!)
     expect((await namesAfter(stage, 3)).map(([, , name]) => name)).toEqual([
       'foo-01-test',

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { ApiServer, memory } from '@fairlead/apiserver'
 import { Client } from '@fairlead/client'
 import { installDefinitions, Manager } from '@fairlead/controller'
-import type { CapabilityInstance } from '@fairlead/controller'
+import type { CapabilityInstance, Validator } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { PackageRevisionKind, PackageRevisionResourcesKind, packages, RepositoryKind } from '@fairlead/packages'
 import type { PackageRevision, PackageRevisionResources, Repository, Task } from '@fairlead/packages'
@@ -35,12 +35,12 @@ export class Stage implements AsyncDisposable {
     this.folder = folder
   }
 
-  /** Starts the cluster with the namespaces of its tenants. */
-  static async start(tenants: readonly string[] = ['team-a']): Promise<Stage> {
+  /** Starts the cluster with the namespaces of its tenants, and the validators of another capability. */
+  static async start(tenants: readonly string[] = ['team-a'], validators: readonly Validator[] = []): Promise<Stage> {
     const server = await ApiServer.start({
       storage: memory(),
       authorization: 'RBAC',
-      validators: packages.admission ?? [],
+      validators: [...(packages.admission ?? []), ...validators],
     })
     const stage = new Stage(server, mkdtempSync(join(tmpdir(), 'fairlead-packages-test-')))
     await installDefinitions(stage.client, [...packages.crds])

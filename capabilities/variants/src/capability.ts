@@ -2,6 +2,7 @@
 import type { Capability, PolicyRule } from '@fairlead/controller'
 import { porchGroup } from '@fairlead/packages'
 import { apiGroup } from './api.ts'
+import { startPackageVariantController } from './controllers/package-variant-controller.ts'
 import { PackageVariantSetController } from './controllers/package-variant-set-controller.ts'
 import { crds } from './generated/crds.ts'
 
@@ -20,14 +21,29 @@ const setRules: readonly PolicyRule[] = [
   { apiGroups: [porchGroup], resources: ['packagerevisions'], verbs: ['get', 'list', 'watch'] },
 ]
 
-const rules: readonly PolicyRule[] = [
+/**
+ * Rules of the controller of variants. Kinds to inject beside ConfigMaps are granted by ClusterRoles labelled
+ * `rbac.fairlead.dev/aggregate-to-variants: "true"` (design decision 13). Secrets are never injected.
+ */
+const variantRules: readonly PolicyRule[] = [
   { apiGroups: [apiGroup], resources: ['packagevariants'], verbs: ['get', 'list', 'watch', 'patch'] },
   { apiGroups: [apiGroup], resources: ['packagevariants/status'], verbs: ['patch'] },
+  // Revisions name their variant as controller.
+  { apiGroups: [apiGroup], resources: ['packagevariants/finalizers'], verbs: ['update'] },
   { apiGroups: [apiGroup], resources: ['repositories'], verbs: ['get', 'list', 'watch'] },
+  {
+    apiGroups: [porchGroup],
+    resources: ['packagerevisions'],
+    verbs: ['get', 'list', 'watch', 'create', 'update', 'delete'],
+  },
+  { apiGroups: [porchGroup], resources: ['packagerevisionresources'], verbs: ['get', 'update'] },
+  { apiGroups: [porchGroup], resources: ['packagerevisionpreviews'], verbs: ['create'] },
+  { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
-  ...setRules,
 ]
+
+const rules: readonly PolicyRule[] = [...variantRules, ...setRules]
 
 /** Package variants and sets of them (`config.porch.kpt.dev`). */
 export const variants: Capability = {
@@ -36,6 +52,7 @@ export const variants: Capability = {
   rules,
   commands: async () => (await import('./commands/index.ts')).commands,
   async setup(manager) {
+    startPackageVariantController(manager)
     const sets = new PackageVariantSetController(manager)
     return { stop: async () => sets[Symbol.dispose]() }
   },

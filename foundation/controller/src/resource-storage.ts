@@ -119,13 +119,19 @@ export interface StorageReview extends StorageWrite {
 }
 
 /** A change of an object, by any writer. */
-export interface StorageChange {
+export interface StoredObjectChange {
   readonly type: 'put' | 'delete'
   /** The object after the change; the last state for a deletion. */
   readonly object: KubeObject
   /** The object before the change; undefined for a creation. Watches with selectors need it. */
   readonly previous: KubeObject | undefined
 }
+
+/**
+ * A change of one object; or `replaced`: so many have changed at once that they are not notified one by one. Watches
+ * then end with a 410 Expired, and their clients list again.
+ */
+export type StorageChange = StoredObjectChange | { readonly type: 'replaced' }
 
 /** The request for a page, for storages that select and page themselves. */
 export interface StorageQuery {

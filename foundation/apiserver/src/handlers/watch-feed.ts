@@ -55,7 +55,12 @@ export class WatchFeed {
     if (this.#ended) return
     try {
       this.#resources.use(
-        store.watch(resourceName(this.scope.resource.definition), since, (change) => this.#push(change)),
+        store.watch(
+          resourceName(this.scope.resource.definition),
+          since,
+          (change) => this.#push(change),
+          () => this.#fail(expiredStatus('too many objects have changed at once')),
+        ),
       )
     } catch (error) {
       if (!(error instanceof StoreError) || (error.code !== 'RevisionExpired' && error.code !== 'RevisionInFuture'))

@@ -65,9 +65,9 @@ export class RoutedStore implements ServedStore {
     return this.#store.writeAll(writes, above)
   }
 
-  watch(resource: string, since: number, listener: ChangeListener): Disposable {
+  watch(resource: string, since: number, listener: ChangeListener, onExpired?: () => void): Disposable {
     const table = this.#tables.get(resource)
-    return table === undefined ? this.#store.watch(resource, since, listener) : table.watch(since, listener)
+    return table === undefined ? this.#store.watch(resource, since, listener) : table.watch(since, listener, onExpired)
   }
 
   watchAll(listener: (change: Change) => void): Disposable {

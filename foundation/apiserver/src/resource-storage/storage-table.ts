@@ -1,6 +1,6 @@
 // One resource storage as a part of the store: reads and writes call the storage, revisions come from the server's
 // store, and the storage's notifications form a log from which watches resume. There is no history before the start.
-import type { StorageChange, RestStorage } from '@fairlead/controller'
+import type { StorageChange, StoredObjectChange, RestStorage } from '@fairlead/controller'
 import {
   asJson,
   asObject,
@@ -42,10 +42,10 @@ export class StorageTable implements Disposable {
   #compactedRevision: number
   readonly #log: { readonly change: Change; readonly characters: number }[] = []
   #characters = 0
-  readonly #listeners = new Set<ChangeListener>()
-  /** Revisions of objects that have changed since the start; all others have the revision of the start. */
+  readonly #listeners = new Map<ChangeListener, (() => void) | undefined>()
+  /** Revisions of objects that have changed since the start of the log; all others have the revision of that. */
   readonly #revisions = new Map<string, number>()
-  readonly #start: number
+  #start: number
   readonly #onError: (error: unknown) => void
   /** The revision of this resource's counter object; 0 before the first change. */
   #counter: number
@@ -119,14 +119,14 @@ export class StorageTable implements Disposable {
     return kept === undefined ? { ...this.#entry(final), revision: this.#store.revision } : this.#entry(final)
   }
 
-  /** As {@link Store.watch}. */
-  watch(since: number, listener: ChangeListener): Disposable {
+  /** As {@link Store.watch}. `onExpired` is called instead of the listener when the history begins anew. */
+  watch(since: number, listener: ChangeListener, onExpired?: () => void): Disposable {
     const oldest = this.#compactedRevision
     if (since < oldest || since > this.#store.revision) {
       throw new StoreError('RevisionExpired', `${this.resource} has no history at ${since}`, { oldest })
     }
     for (const { change } of this.#log) if (change.entry.revision > since) listener(change)
-    this.#listeners.add(listener)
+    this.#listeners.set(listener, onExpired)
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }
   }
 
@@ -176,7 +176,24 @@ export class StorageTable implements Disposable {
     this.#notified = this.#notified.then(() => this.#notify(change)).catch(this.#onError)
   }
 
-  async #notify({ type, object, previous }: StorageChange): Promise<void> {
+  async #notify(change: StorageChange): Promise<void> {
+    if (change.type === 'replaced') return this.#replaced()
+    return this.#changed(change)
+  }
+
+  /** Gives all objects a new revision and ends the watches of older ones. */
+  async #replaced(): Promise<void> {
+    const revision = await this.#nextRevision()
+    this.#start = this.#compactedRevision = revision
+    this.#revisions.clear()
+    this.#log.length = 0
+    this.#characters = 0
+    const watches = [...this.#listeners.values()]
+    this.#listeners.clear()
+    for (const onExpired of watches) onExpired?.()
+  }
+
+  async #changed({ type, object, previous }: StoredObjectChange): Promise<void> {
     const key = formatKey(keyOf(object))
     const before = previous === undefined ? undefined : this.#entry(previous)
     const revision = await this.#nextRevision()
@@ -184,7 +201,7 @@ export class StorageTable implements Disposable {
     else this.#revisions.set(key, revision)
     const change: Change = { type, entry: this.#entry(object, revision), previous: before }
     this.#append(change)
-    for (const listener of this.#listeners) listener(change)
+    for (const listener of this.#listeners.keys()) listener(change)
   }
 
   #append(change: Change): void {

@@ -131,9 +131,10 @@ export interface Store extends AsyncDisposable {
   /**
    * Calls `listener` with every visible change of `resource` after `since` (exclusive): past changes before this
    * returns, later ones as they become visible, without overlap or gap. Throws RevisionExpired when `since` is older
-   * than the log.
+   * than the log. Calls `onExpired` once when later changes are not reported: the watch is over, and its client lists
+   * again.
    */
-  watch(resource: string, since: number, listener: ChangeListener): Disposable
+  watch(resource: string, since: number, listener: ChangeListener, onExpired?: () => void): Disposable
   /** Calls `listener` with every later change of every resource; for caches of the server itself. */
   watchAll(listener: ChangeListener): Disposable
   /**

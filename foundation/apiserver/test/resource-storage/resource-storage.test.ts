@@ -5,6 +5,7 @@ import { Manager } from '@fairlead/controller'
 import type { StorageChange, StorageKey, ResourceStorage, RestStorage, StorageWrite } from '@fairlead/controller'
 import { forbidden } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
+import { turns } from '../../../../test/support/until.ts'
 import { failureOf, TestApi } from '../support/api.ts'
 
 /** Stores notes in a Map: the example to begin with. */
@@ -390,6 +391,34 @@ describe('lists and watches of a resource storage', () => {
     const list = await api.get(notes)
     const [first] = await api.events(`${notes}?watch=true&timeoutSeconds=1&resourceVersion=${since}`)
     expect([first!.type, (first!.object as JsonObject)['code'], names(list.body)]).toEqual(['ERROR', 410, ['old']])
+  })
+
+  test('end with a 410 when the storage has replaced its objects, which then have a new revision', async () => {
+    const list = await api.get(notes)
+    const since = String(list.body.metadata['resourceVersion'])
+    const watch = `${notes}?watch=true&timeoutSeconds=5&resourceVersion=${since}`
+    const open = api.events(watch)
+    await turns()
+    storage.notes.set('default/new', {
+      ...storage.notes.get('default/old')!,
+      metadata: { name: 'new', namespace: 'default' },
+    })
+    storage.tell({ type: 'replaced' })
+    const ends = [await open, await api.events(watch)]
+    expect(ends.map((events) => events.map(({ type, object }) => [type, (object as JsonObject)['code']]))).toEqual([
+      [['ERROR', 410]],
+      [['ERROR', 410]],
+    ])
+    const after = await api.get(notes)
+    expect(names(after.body)).toEqual(['new', 'old'])
+    const items = after.body['items'] as readonly KubeObject[]
+    const revision = Number(items[1]!.metadata.resourceVersion)
+    expect(revision).toBeGreaterThan(Number((list.body['items'] as readonly KubeObject[])[0]!.metadata.resourceVersion))
+    storage.put({ ...storage.notes.get('default/old')!, spec: { text: 'later' } } as KubeObject)
+    const next = await api.events(
+      `${notes}?watch=true&timeoutSeconds=1&resourceVersion=${after.body.metadata['resourceVersion']}`,
+    )
+    expect(next.map(({ type, object }) => [type, object.metadata['name']])).toEqual([['MODIFIED', 'old']])
   })
 
   test('reject revisions before the start', async () => {

@@ -8,7 +8,8 @@ export type { FunctionOutput, FunctionReference, FunctionResult, FunctionRunner 
 export { GitError } from './git/git-error.ts'
 export type { GitErrorCode } from './git/git-error.ts'
 export { fetchPackage, GitRepository } from './git/repository.ts'
-export type { FetchedPackage, RefChange, RefCommit } from './git/repository.ts'
+export type { FetchedPackage, RefCommit } from './git/repository.ts'
+export type { RefChange } from './git/ref-updates.ts'
 export type { GitCredentials, GitRemote } from './git/remote.ts'
 
 // Kptfile

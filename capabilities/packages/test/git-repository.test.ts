@@ -81,6 +81,60 @@ test('replaces the folder of a package and keeps the others', async () => {
   expect(asRecord(await repository.files(third, ''))).toEqual({ 'other/x': '1', 'web/Kptfile': 'new' })
 })
 
+test('writes objects that git finds sound, in the order of its trees, and the same as git would write', async () => {
+  const folder = temporary()
+  using repository = await GitRepository.open(folder, signal)
+  const names = ['a', 'a.b', 'a-b', 'a0', 'b/c/d', 'b.c', 'b/c.d', 'b-', 'ü', 'Z', 'large']
+  const files = new Map(names.map((name) => [name, name === 'large' ? 'x'.repeat(200_000) : name]))
+  const first = await committed(repository, files, [], 'a')
+  const second = await committed(repository, new Map([['x', '1']]), [first], 'a.b')
+  const third = await committed(repository, files, [second], 'a-b/inner')
+  await repository.update([{ ref: 'refs/heads/main', expected: undefined, to: third }], signal)
+  const git = (...args: readonly string[]): string => execFileSync('git', args, { cwd: folder }).toString().trim()
+  expect(git('fsck', '--full', '--strict', '--no-dangling')).toBe('')
+  const index = { ...process.env, GIT_INDEX_FILE: join(folder, 'test-index') }
+  execFileSync('git', ['read-tree', third], { cwd: folder, env: index })
+  expect(execFileSync('git', ['write-tree'], { cwd: folder, env: index }).toString().trim()).toBe(
+    git('rev-parse', `${third}^{tree}`),
+  )
+  expect(git('ls-tree', '-r', '--name-only', third).split('\n')).toHaveLength(2 * names.length + 1)
+})
+
+test('changes refs again after a refused change, in the same process of git or another', async () => {
+  using repository = await GitRepository.open(temporary(), signal)
+  const one = await committed(repository, web)
+  const two = await committed(repository, web, [one])
+  for (const ref of ['refs/heads/a', 'refs/heads/b', 'refs/heads/c']) {
+    await repository.update([{ ref, expected: undefined, to: one }], signal)
+    await expect(repository.update([{ ref, expected: two, to: one }], signal)).rejects.toMatchObject({
+      code: 'RefChanged',
+    })
+    await repository.update([{ ref, expected: one, to: two }], signal)
+  }
+  expect([...(await repository.refs(signal)).values()].map(({ commit }) => commit)).toEqual([two, two, two])
+})
+
+test('reads a remote for the first time and again, and sees the refs that were deleted', async () => {
+  const remote = { url: temporary() }
+  using origin = await GitRepository.open(remote.url, signal)
+  using copy = await GitRepository.open(temporary(), signal)
+  await copy.fetch(remote, signal)
+  expect((await copy.refs(signal)).size).toBe(0)
+  const commit = await committed(origin, web)
+  const created = ['refs/heads/main', 'refs/heads/drafts/web/one', 'refs/tags/web/v1'].map((ref) => ({
+    ref,
+    expected: undefined,
+    to: commit,
+  }))
+  await origin.update(created, signal)
+  await copy.fetch(remote, signal)
+  expect([...(await copy.refs(signal)).keys()].toSorted()).toEqual(created.map(({ ref }) => ref).toSorted())
+  expect(asRecord(await copy.files(commit, 'web'))).toEqual(asRecord(web))
+  await origin.update([{ ref: 'refs/heads/drafts/web/one', expected: commit, to: undefined }], signal)
+  await copy.fetch(remote, signal)
+  expect([...(await copy.refs(signal)).keys()]).toEqual(['refs/heads/main', 'refs/tags/web/v1'])
+})
+
 test('refuses a ref update when a ref has another value, and changes none of the others', async () => {
   using repository = await GitRepository.open(temporary(), signal)
   const one = await committed(repository, web)

@@ -42,7 +42,6 @@ const settings: readonly string[] = [
   'maintenance.auto=false',
   'credential.helper=',
   'safe.directory=*',
-  'fastimport.unpackLimit=100',
   'init.defaultBranch=main',
 ]
 

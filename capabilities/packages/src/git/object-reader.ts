@@ -1,7 +1,6 @@
 // One `git cat-file --batch` process per repository: objects by hash or by `<commit>:<path>`, requests in a pipeline.
-import type { ChildProcessWithoutNullStreams } from 'node:child_process'
-import { GitError, gitFailure } from './git-error.ts'
-import { killGroup, startError, startGit } from './git-process.ts'
+import { GitError } from './git-error.ts'
+import { PersistentGit } from './persistent-git.ts'
 
 /** An object of a repository. */
 export interface GitObject {
@@ -18,60 +17,43 @@ interface Pending {
 
 /** Reads objects. The process starts with the first request and again after it has ended. */
 export class ObjectReader implements Disposable {
-  readonly #folder: string
-  #child: ChildProcessWithoutNullStreams | undefined
+  readonly #git: PersistentGit
   #pending: Pending[] = []
   #chunks: Buffer[] = []
   #length = 0
   #header: { readonly hash: string; readonly type: GitObject['type']; readonly size: number } | undefined
-  #stderr = ''
-  #isClosed = false
 
   constructor(folder: string) {
-    this.#folder = folder
+    this.#git = new PersistentGit(folder, ['cat-file', '--batch'], {
+      receive: (chunk) => this.#receive(chunk),
+      end: (error) => this.#end(error),
+      isPending: () => this.#pending.length > 0,
+    })
   }
 
   /**
    * Returns an object by its hash, a ref or `<commit>:<path>`; undefined when it is missing.
-   * @throws GitError `Corrupt`, `GitMissing`
+   * @throws GitError `Corrupt`, `GitMissing`, `Closed`
    */
   read(specification: string): Promise<GitObject | undefined> {
     if (/[\n\0]/.test(specification)) return Promise.resolve(undefined)
-    if (this.#isClosed) return Promise.reject(closed())
-    const child = this.#process()
     return new Promise((resolve, reject) => {
+      this.#git.write(`${specification}\n`)
       this.#pending.push({ specification, resolve, reject })
-      child.stdin.write(`${specification}\n`)
     })
   }
 
   [Symbol.dispose](): void {
-    this.#isClosed = true
-    if (this.#child === undefined) return
-    killGroup(this.#child)
-    this.#end(closed())
+    this.#git[Symbol.dispose]()
   }
 
-  #process(): ChildProcessWithoutNullStreams {
-    if (this.#child !== undefined) return this.#child
-    const child = startGit(this.#folder, ['cat-file', '--batch'])
-    this.#child = child
-    this.#stderr = ''
-    child.stdin.on('error', () => undefined)
-    child.stderr.on('data', (chunk: Buffer) => (this.#stderr += chunk.toString()))
-    child.stdout.on('data', (chunk: Buffer) => {
-      if (this.#child === child) this.#receive(chunk)
-    })
-    child.on('error', (error) => this.#child === child && this.#end(startError(error)))
-    child.on('close', () => this.#child === child && this.#end(gitFailure('cat-file', this.#stderr)))
-    // The process lives as long as the repository is open and must not keep Node running.
-    child.unref()
-    return child
+  /** Ends the process; the next request starts another. */
+  restart(reason: Error): void {
+    this.#git.kill(reason)
   }
 
   #end(error: Error): void {
     const pending = this.#pending
-    this.#child = undefined
     this.#pending = []
     this.#chunks = []
     this.#length = 0
@@ -121,8 +103,4 @@ export class ObjectReader implements Disposable {
     this.#chunks = [rest]
     this.#length = rest.length
   }
-}
-
-function closed(): GitError {
-  return new GitError('Closed', 'the repository was closed')
 }

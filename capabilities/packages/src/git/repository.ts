@@ -1,28 +1,23 @@
 // A bare repository on disk. Start with GitRepository.open, or fetchPackage for one package of a remote.
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PackageFiles } from '../engine/package-files.ts'
-import { fastImport } from './fast-import.ts'
-import type { NewCommit } from './fast-import.ts'
 import { GitError } from './git-error.ts'
 import { runGit, timeouts } from './git-process.ts'
+import { writeCommit } from './new-commit.ts'
+import type { NewCommit } from './new-commit.ts'
 import { ObjectReader } from './object-reader.ts'
 import type { GitObject } from './object-reader.ts'
+import { ObjectWriter } from './object-writer.ts'
+import { RefUpdates } from './ref-updates.ts'
+import type { RefChange } from './ref-updates.ts'
 import { remoteEnvironment, transportOf } from './remote.ts'
-import type { GitRemote } from './remote.ts'
+import type { GitRemote, RemoteEnvironment } from './remote.ts'
 import { filesOf, treeEntries } from './tree.ts'
 import type { TreeEntry } from './tree.ts'
-
-/** A change of a ref: `expected` and `to` are hashes; undefined means that the ref does not exist. */
-export interface RefChange {
-  /** The full name, such as `refs/heads/main`. */
-  readonly ref: string
-  readonly expected: string | undefined
-  readonly to: string | undefined
-}
 
 /** A commit as refs name it. */
 export interface RefCommit {
@@ -36,7 +31,6 @@ export interface RefCommit {
   readonly authoredAt: number
 }
 
-const noHash = '0'.repeat(40)
 const fields = ['%(refname)', '%(objectname)', '%(*objectname)', '%(authorname)', '%(*authorname)'].concat(
   ['%(authoremail:trim)', '%(*authoremail:trim)', '%(authordate:unix)', '%(*authordate:unix)'],
   ['%(contents)', '%(*contents)'],
@@ -46,10 +40,12 @@ const fields = ['%(refname)', '%(objectname)', '%(*objectname)', '%(authorname)'
 export class GitRepository implements Disposable {
   readonly folder: string
   readonly #reader: ObjectReader
+  readonly #refs: RefUpdates
 
   private constructor(folder: string) {
     this.folder = folder
     this.#reader = new ObjectReader(folder)
+    this.#refs = new RefUpdates(folder)
   }
 
   /** Opens the repository of a folder; creates it when the folder is missing. @throws GitError */
@@ -63,6 +59,7 @@ export class GitRepository implements Disposable {
 
   [Symbol.dispose](): void {
     this.#reader[Symbol.dispose]()
+    this.#refs[Symbol.dispose]()
   }
 
   /** Returns branches and tags with their commits. @throws GitError */
@@ -160,27 +157,21 @@ export class GitRepository implements Disposable {
 
   /** Writes a commit, which no ref names yet, and returns its hash. @throws GitError */
   async commit(commit: NewCommit, signal: AbortSignal): Promise<string> {
-    const input = fastImport(commit, `refs/fairlead/new/${randomUUID()}`)
-    const output = await runGit(this.folder, ['fast-import', '--quiet', '--done', '--date-format=raw'], {
-      signal,
-      input,
-    })
-    return output.toString().trim()
+    const writer = new ObjectWriter(this.folder)
+    const hash = await writeCommit(this.#reader, writer, commit)
+    await writer.flush(signal)
+    return hash
   }
 
   /** Changes refs in one transaction. @throws GitError `RefChanged` when one has another value than expected */
   async update(changes: readonly RefChange[], signal: AbortSignal): Promise<void> {
-    const lines = changes.map(({ ref, expected = noHash, to }) =>
-      to === undefined ? `delete ${ref} ${expected}` : `update ${ref} ${to} ${expected}`,
-    )
-    // `update <ref> <new> 000…` creates a ref that must not exist.
-    const input = ['start', ...lines, 'prepare', 'commit', ''].join('\n')
-    await runGit(this.folder, ['update-ref', '--no-deref', '--stdin'], { signal, input })
+    await this.#refs.update(changes, signal)
   }
 
   /** Makes branches and tags equal to those of the remote. @throws GitError */
   async fetch(remote: GitRemote, signal: AbortSignal): Promise<void> {
     await using environment = await remoteEnvironment(remote)
+    if (await this.#isNew()) return this.#clone(remote, environment, signal)
     await runGit(
       this.folder,
       [
@@ -196,6 +187,32 @@ export class GitRepository implements Disposable {
       ],
       { signal, environment: environment.variables, timeout: timeouts.remote },
     )
+  }
+
+  /** Reports whether nothing was ever written. */
+  async #isNew(): Promise<boolean> {
+    const entries = await Promise.all(
+      ['objects', 'refs'].map((name) => readdir(join(this.folder, name), { recursive: true })),
+    )
+    return entries.flat().every((path) => /^(info|pack|heads|tags)$/.test(path))
+  }
+
+  /** Fetches into a folder of its own, which replaces the empty one: a clone writes all refs as one file. */
+  async #clone(remote: GitRemote, environment: RemoteEnvironment, signal: AbortSignal): Promise<void> {
+    const folder = `${this.folder}-clone`
+    try {
+      await rm(folder, { recursive: true, force: true })
+      const args = ['clone', '--quiet', '--bare', '--no-local', '--template=', '--end-of-options', remote.url, folder]
+      const { variables } = environment
+      await runGit(this.folder, args, { signal, environment: variables, timeout: timeouts.remote })
+      const replaced = new GitError('Closed', 'the folder of the repository was replaced')
+      this.#reader.restart(replaced)
+      this.#refs.restart(replaced)
+      await rm(this.folder, { recursive: true })
+      await rename(folder, this.folder)
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
   }
 
   /** Fetches one branch, tag or commit and returns its hash. @throws GitError `RefNotFound` */

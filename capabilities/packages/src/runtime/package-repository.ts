@@ -7,12 +7,14 @@ import type { PackageFiles } from '../engine/package-files.ts'
 import { isPublished } from '../engine/lifecycle.ts'
 import { markedMessage } from '../git/commit-mark.ts'
 import type { CommitMark } from '../git/commit-mark.ts'
-import type { FolderChange, Signature } from '../git/fast-import.ts'
+import type { FolderChange, Signature } from '../git/new-commit.ts'
 import { GitError } from '../git/git-error.ts'
 import { branchRef, tagRef } from '../git/package-layout.ts'
 import { GitRepository } from '../git/repository.ts'
-import type { RefChange, RefCommit } from '../git/repository.ts'
+import type { RefCommit } from '../git/repository.ts'
+import type { RefChange } from '../git/ref-updates.ts'
 import type { GitRemote } from '../git/remote.ts'
+import { KptfileCache } from './kptfile-cache.ts'
 import { Mutex } from './mutex.ts'
 import { placeholder } from './revision.ts'
 import type { Revision, RevisionChange } from './revision.ts'
@@ -75,6 +77,7 @@ const committer = { name: 'Package Orchestration Service', email: 'porch@kpt.dev
 export class PackageRepository implements AsyncDisposable {
   readonly settings: RepositorySettings
   readonly git: GitRepository
+  readonly kptfiles: KptfileCache
   readonly #host: RepositoryHost
   readonly #index: RevisionIndex
   readonly #mutex = new Mutex()
@@ -85,6 +88,7 @@ export class PackageRepository implements AsyncDisposable {
 
   private constructor(git: GitRepository, settings: RepositorySettings, host: RepositoryHost) {
     this.git = git
+    this.kptfiles = new KptfileCache(git)
     this.settings = settings
     this.#host = host
     this.#index = new RevisionIndex(git, settings)
@@ -130,7 +134,7 @@ export class PackageRepository implements AsyncDisposable {
   async load(signal: AbortSignal): Promise<void> {
     using _lock = await this.#mutex.acquire()
     const refs = await this.git.refs(signal)
-    await this.#adopt(refs, signal)
+    await this.#adopt(refs, [], signal)
     this.#isSynced = this.settings.url === undefined || refs.size > 0
   }
 
@@ -329,7 +333,7 @@ export class PackageRepository implements AsyncDisposable {
       const refs = new Map(this.#refs)
       for (const { ref, to } of changes) if (to === undefined) refs.delete(ref)
       for (const commit of commits) refs.set(commit.ref, commit)
-      const { notified } = await this.#adopt(refs, signal)
+      const { notified } = await this.#adopt(refs, commits, signal)
       await notified
       return
     }
@@ -341,17 +345,18 @@ export class PackageRepository implements AsyncDisposable {
     const { branch, createBranch, repository } = this.settings
     if (refs.size > 0 && !refs.has(branchRef(branch)) && !createBranch)
       throw new GitError('RefNotFound', `the repository ${repository} has no branch ${branch}`)
-    await this.#adopt(refs, signal)
+    await this.#adopt(refs, [], signal)
     this.#isSynced = true
   }
 
   /** Computes the revisions of refs and notifies of the changes. */
   async #adopt(
     refs: ReadonlyMap<string, RefCommit>,
+    written: readonly RefCommit[],
     signal: AbortSignal,
   ): Promise<{ readonly notified: Promise<void> | undefined }> {
     const before = this.#revisions
-    const after = await this.#index.update(refs, signal)
+    const after = await this.#index.update(refs, written, signal)
     this.#refs = refs
     this.#revisions = after
     const changes: RevisionChange[] = []

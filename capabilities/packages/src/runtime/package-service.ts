@@ -35,6 +35,9 @@ const revisionsResource = { group: 'porch.kpt.dev', plural: 'packagerevisions' }
 /** A revision with this annotation keeps what is pushed even when its render fails. */
 export const pushOnRenderFailure = 'porch.kpt.dev/push-on-render-failure'
 
+/** Changes of one repository at once above which watches list again: a repository that is read for the first time. */
+export const maxNotified = 500
+
 type Listener = (change: StorageChange) => void
 
 /** Options of a {@link PackageService}. */
@@ -330,6 +333,10 @@ export class PackageService implements Disposable {
   }
 
   async #changed(repository: PackageRepository, changes: readonly RevisionChange[]): Promise<void> {
+    if (changes.length > maxNotified) {
+      for (const listener of [...this.#revisionListeners, ...this.#resourceListeners]) listener({ type: 'replaced' })
+      return
+    }
     const { namespace } = repository.settings
     for (const { before, after } of changes) {
       const state = this.states.get(namespace, (after ?? before)!.name) ?? noState

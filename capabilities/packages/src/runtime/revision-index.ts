@@ -26,6 +26,9 @@ export type Revisions = ReadonlyMap<string, Revision>
 /** Folders whose packages are remembered. */
 const knownFolders = 50_000
 
+/** The hashes of a package's folder and of its Kptfile. */
+type PackageContent = Pick<Revision, 'tree' | 'kptfile'>
+
 interface Origin {
   readonly task: Task | undefined
   readonly createdAt: number
@@ -37,12 +40,14 @@ type Draft = Omit<Revision, 'isLatest'>
 export class RevisionIndex {
   readonly #git: GitRepository
   readonly #scope: IndexScope
-  /** Hash of a package's folder by commit and path; '' when there is no package. */
-  #trees = new Map<string, string>()
-  /** Packages below a folder by its hash: relative paths with the hashes of their folders. */
-  readonly #packages = new Map<string, ReadonlyMap<string, string>>()
+  /** The content of a package by commit and path; undefined when there is no package. */
+  #contents = new Map<string, PackageContent | undefined>()
+  /** Packages below a folder by its hash: relative paths with their contents. */
+  readonly #packages = new Map<string, ReadonlyMap<string, PackageContent>>()
   /** The task and time that made a revision, by path and workspace. */
   readonly #origins = new Map<string, Origin>()
+  /** Published revisions by their tag. */
+  readonly #published = new Map<string, Draft>()
   #knownTips = new Set<string>()
   #revisions: Revisions = new Map()
   /** Paths that are no valid names; their packages are not served. */
@@ -53,12 +58,15 @@ export class RevisionIndex {
     this.#scope = scope
   }
 
-  /** Returns the revisions that refs hold. Unchanged revisions are the same values as before. @throws GitError */
-  async update(refs: Refs, signal: AbortSignal): Promise<Revisions> {
-    await this.#readMarks(refs, signal)
+  /**
+   * Returns the revisions that refs hold. Unchanged revisions are the same values as before. `written` are the commits
+   * that this process has made on top of the refs of the last update. @throws GitError
+   */
+  async update(refs: Refs, written: readonly RefCommit[], signal: AbortSignal): Promise<Revisions> {
+    await this.#readMarks(refs, written, signal)
     this.unusable.clear()
-    const found = new Map<string, Draft>()
-    const trees = new Map<string, string>()
+    const drafts = new Map<string, Draft>()
+    const contents = new Map<string, PackageContent | undefined>()
     const deletions = new Set<string>()
     const packages: { readonly ref: PackageRef; readonly commit: RefCommit }[] = []
     for (const commit of refs.values()) {
@@ -67,44 +75,57 @@ export class RevisionIndex {
       if (ref.kind === 'DeletionProposed') deletions.add(`${ref.path}/${ref.version}`)
       else packages.push({ ref, commit })
     }
-    const hashes = await Promise.all(packages.map(({ ref, commit }) => this.#treeOf(commit.commit, ref.path, trees)))
+    const found = await Promise.all(
+      packages.map(({ ref, commit }) => this.#contentOf(commit.commit, ref.path, contents)),
+    )
     for (const [index, { ref, commit }] of packages.entries()) {
-      const tree = hashes[index]!
-      if (tree !== '') this.#add(found, this.#revisionOf(ref, commit, tree, deletions))
+      const content = found[index]
+      if (content !== undefined) this.#add(drafts, this.#revisionOf(ref, commit, content, deletions))
     }
     const head = refs.get(branchRef(this.#scope.branch))
     if (head !== undefined) {
-      for (const [path, tree] of await this.#packagesOf(head.commit))
-        this.#add(found, this.#placeholderOf(path, head, tree, deletions))
+      for (const [path, content] of await this.#packagesOf(head.commit))
+        this.#add(drafts, this.#placeholderOf(path, head, content, deletions))
     }
-    this.#trees = trees
-    this.#revisions = this.#withLatest(found)
+    this.#contents = contents
+    for (const ref of this.#published.keys()) if (!refs.has(ref)) this.#published.delete(ref)
+    this.#revisions = this.#withLatest(drafts)
     return this.#revisions
   }
 
   /** Reads the marks of commits that are new since the last update. */
-  async #readMarks(refs: Refs, signal: AbortSignal): Promise<void> {
+  async #readMarks(refs: Refs, written: readonly RefCommit[], signal: AbortSignal): Promise<void> {
+    for (const commit of written) {
+      this.#record(commit)
+      this.#knownTips.add(commit.commit)
+    }
     const tips = new Set([...refs.values()].map(({ commit }) => commit))
     const added = [...tips].filter((commit) => !this.#knownTips.has(commit))
     if (added.length > 0) {
       const range = { tips: added, known: this.#knownTips, matching: '^kpt:' }
-      const commits = await this.#git.history(range, signal)
       // The newest is the last to be recorded.
-      for (const { message, authoredAt } of commits.toReversed()) {
-        for (const { package: path, workspaceName, revision, task } of commitMarks(message)) {
-          const workspace = workspaceName ?? revision
-          if (path === undefined || workspace === undefined) continue
-          if (task === undefined || !originTasks.has(task.type)) continue
-          this.#origins.set(originKey(path, workspace), { task, createdAt: authoredAt })
-        }
-      }
+      for (const commit of (await this.#git.history(range, signal)).toReversed()) this.#record(commit)
     }
     this.#knownTips = tips
   }
 
-  #revisionOf(ref: PackageRef, commit: RefCommit, tree: string, deletions: ReadonlySet<string>): Draft | undefined {
+  #record({ message, authoredAt }: RefCommit): void {
+    for (const { package: path, workspaceName, revision, task } of commitMarks(message)) {
+      const workspace = workspaceName ?? revision
+      if (path === undefined || workspace === undefined) continue
+      if (task === undefined || !originTasks.has(task.type)) continue
+      this.#origins.set(originKey(path, workspace), { task, createdAt: authoredAt })
+    }
+  }
+
+  #revisionOf(
+    ref: PackageRef,
+    commit: RefCommit,
+    content: PackageContent,
+    deletions: ReadonlySet<string>,
+  ): Draft | undefined {
     if ('workspace' in ref)
-      return this.#revision(ref.path, ref.workspace, commit, { tree, revision: 0, lifecycle: ref.kind })
+      return this.#revision(ref.path, ref.workspace, commit, { ...content, revision: 0, lifecycle: ref.kind })
     const number = versionNumber(ref.version)
     // Another tag on the commit of a revision is a revision of its own.
     const marked = commitMarks(commit.message).find(
@@ -112,23 +133,33 @@ export class RevisionIndex {
     )?.workspaceName
     const workspace = marked ?? (number === placeholder ? ref.version : `v${number}`)
     const lifecycle = deletions.has(`${ref.path}/${ref.version}`) ? 'DeletionProposed' : 'Published'
-    return this.#revision(ref.path, workspace, commit, { tree, revision: number, lifecycle })
+    const before = this.#published.get(commit.ref)
+    if (before?.commit === commit.commit && before.lifecycle === lifecycle) return before
+    const revision = this.#revision(ref.path, workspace, commit, { ...content, revision: number, lifecycle })
+    if (revision !== undefined) this.#published.set(commit.ref, revision)
+    return revision
   }
 
-  #placeholderOf(path: string, head: RefCommit, tree: string, deletions: ReadonlySet<string>): Draft | undefined {
+  #placeholderOf(
+    path: string,
+    head: RefCommit,
+    content: PackageContent,
+    deletions: ReadonlySet<string>,
+  ): Draft | undefined {
     const { branch } = this.#scope
     const lifecycle = deletions.has(`${path}/${branch}`) ? 'DeletionProposed' : 'Published'
-    const made = this.#revision(path, branch.replaceAll('/', '-'), head, { tree, revision: placeholder, lifecycle })
+    const state = { ...content, revision: placeholder, lifecycle } as const
+    const made = this.#revision(path, branch.replaceAll('/', '-'), head, state)
     const before = made === undefined ? undefined : this.#revisions.get(made.name)
     // A push of another package moves the branch and leaves this one as it is.
-    return before?.tree === tree && before.lifecycle === lifecycle ? before : made
+    return before?.tree === content.tree && before.lifecycle === lifecycle ? before : made
   }
 
   #revision(
     path: string,
     workspace: string,
     commit: RefCommit,
-    state: Pick<Revision, 'tree' | 'revision' | 'lifecycle'>,
+    state: PackageContent & Pick<Revision, 'revision' | 'lifecycle'>,
   ): Draft | undefined {
     const packageName = this.#nameOf(path)
     if (packageName === undefined) return undefined
@@ -184,19 +215,23 @@ export class RevisionIndex {
     return path.startsWith(`${directory}/`) ? path.slice(directory.length + 1) : undefined
   }
 
-  async #treeOf(commit: string, path: string, trees: Map<string, string>): Promise<string> {
+  async #contentOf(
+    commit: string,
+    path: string,
+    contents: Map<string, PackageContent | undefined>,
+  ): Promise<PackageContent | undefined> {
     const key = `${commit}:${path}`
-    let hash = this.#trees.get(key)
-    if (hash === undefined) {
+    let content = this.#contents.get(key)
+    if (content === undefined && !this.#contents.has(key)) {
       const tree = await this.#git.tree(key)
-      hash = tree !== undefined && treeEntries(tree.content).some(isKptfile) ? tree.hash : ''
+      content = tree && contentOf(tree.hash, treeEntries(tree.content))
     }
-    trees.set(key, hash)
-    return hash
+    contents.set(key, content)
+    return content
   }
 
-  /** Returns the packages of the branch: full paths with the hashes of their folders. */
-  async #packagesOf(commit: string): Promise<ReadonlyMap<string, string>> {
+  /** Returns the packages of the branch: full paths with their contents. */
+  async #packagesOf(commit: string): Promise<ReadonlyMap<string, PackageContent>> {
     const { directory } = this.#scope
     const root = await this.#git.tree(`${commit}:${directory}`)
     if (root === undefined) return new Map()
@@ -204,10 +239,10 @@ export class RevisionIndex {
     const below = await this.#below(root.hash)
     const prefix = directory === '' ? '' : `${directory}/`
     // A Kptfile in the directory itself makes no package: it would have no name.
-    return new Map([...below].flatMap(([path, hash]) => (path === '' ? [] : [[prefix + path, hash]])))
+    return new Map([...below].flatMap(([path, content]) => (path === '' ? [] : [[prefix + path, content]])))
   }
 
-  async #below(tree: string): Promise<ReadonlyMap<string, string>> {
+  async #below(tree: string): Promise<ReadonlyMap<string, PackageContent>> {
     let found = this.#packages.get(tree)
     if (found === undefined) {
       found = await this.#discover(tree)
@@ -216,14 +251,15 @@ export class RevisionIndex {
     return found
   }
 
-  async #discover(tree: string): Promise<ReadonlyMap<string, string>> {
+  async #discover(tree: string): Promise<ReadonlyMap<string, PackageContent>> {
     const entries = (await this.#git.entries(tree)) ?? []
-    if (entries.some(isKptfile)) return new Map([['', tree]])
+    const content = contentOf(tree, entries)
+    if (content !== undefined) return new Map([['', content]])
     const folders = entries.filter(({ kind }) => kind === 'folder')
     const below = await Promise.all(folders.map(({ hash }) => this.#below(hash)))
-    const found = new Map<string, string>()
+    const found = new Map<string, PackageContent>()
     for (const [index, { name }] of folders.entries())
-      for (const [path, hash] of below[index]!) found.set(path === '' ? name : `${name}/${path}`, hash)
+      for (const [path, inner] of below[index]!) found.set(path === '' ? name : `${name}/${path}`, inner)
     return found
   }
 }
@@ -239,6 +275,8 @@ function rank({ revision, lifecycle }: Draft): number {
   return revision === 0 ? (lifecycle === 'Draft' ? 0 : 1) : revision < 0 ? 2 : 3
 }
 
-function isKptfile({ name, kind }: TreeEntry): boolean {
-  return name === 'Kptfile' && kind === 'file'
+/** Returns the content of a package; undefined for a folder without a Kptfile. */
+function contentOf(tree: string, entries: readonly TreeEntry[]): PackageContent | undefined {
+  const kptfile = entries.find(({ name, kind }) => name === 'Kptfile' && kind === 'file')
+  return kptfile && { tree, kptfile: kptfile.hash }
 }

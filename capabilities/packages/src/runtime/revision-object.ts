@@ -5,12 +5,9 @@ import { latestLabel, porchGroup, upstreamMergedCondition } from '../api.ts'
 import type { Lock, PackageRevision, PackageRevisionResources } from '../api.ts'
 import { isPublished } from '../engine/lifecycle.ts'
 import { conflictMessage } from '../engine/merge3/conflict-report.ts'
-import { parseKptfile } from '../engine/kptfile/kptfile.ts'
 import type { Kptfile } from '../engine/kptfile/kptfile.ts'
 import { stableUid } from '../engine/names.ts'
-import { PackageError } from '../engine/package-error.ts'
 import type { PackageFiles } from '../engine/package-files.ts'
-import { GitError } from '../git/git-error.ts'
 import { shortRef } from '../git/package-layout.ts'
 import type { PackageRepository } from './package-repository.ts'
 import type { Revision } from './revision.ts'
@@ -18,29 +15,9 @@ import type { KeptMetadata, RevisionState } from './revision-states.ts'
 
 const apiVersion = `${porchGroup}/v1alpha1`
 
-/** Kptfiles by revision; undefined for one that cannot be parsed. */
-const kptfiles = new WeakMap<Revision, Promise<Kptfile | undefined>>()
-
 /** Returns the Kptfile of a revision; undefined for one that is not valid, or damaged. @throws GitError */
-export function kptfileOf(repository: PackageRepository, revision: Revision): Promise<Kptfile | undefined> {
-  let kptfile = kptfiles.get(revision)
-  if (kptfile === undefined) {
-    kptfile = readKptfile(repository, revision)
-    kptfiles.set(revision, kptfile)
-    // A failure to read says nothing about the content.
-    kptfile.catch(() => kptfiles.delete(revision))
-  }
-  return kptfile
-}
-
-async function readKptfile(repository: PackageRepository, revision: Revision): Promise<Kptfile | undefined> {
-  try {
-    const content = await repository.git.file(`${revision.commit}:${revision.path}/Kptfile`)
-    return content === undefined ? undefined : parseKptfile(content)
-  } catch (error) {
-    if (error instanceof PackageError || (error instanceof GitError && error.code === 'Corrupt')) return undefined
-    throw error
-  }
+export function kptfileOf({ kptfiles }: PackageRepository, revision: Revision): Promise<Kptfile | undefined> {
+  return kptfiles.read(revision.kptfile)
 }
 
 /** Returns the PackageRevision of a revision. @throws GitError */

@@ -22,6 +22,8 @@ export interface Revision {
   readonly commit: string
   /** Hash of the package's folder. */
   readonly tree: string
+  /** Hash of the content of its Kptfile. */
+  readonly kptfile: string
   readonly task: Task | undefined
   /** Seconds since the epoch. */
   readonly createdAt: number

@@ -4,6 +4,8 @@ import type {
   StorageChange,
   StorageIdentity,
   StorageKey,
+  StoragePage,
+  StorageQuery,
   StorageReview,
   StorageWrite,
 } from '@fairlead/controller'
@@ -19,6 +21,7 @@ import { notSynced } from '../runtime/package-repository.ts'
 import type { Revision } from '../runtime/revision.ts'
 import type { Located } from '../runtime/repositories.ts'
 import type { PackageService } from '../runtime/package-service.ts'
+import { revisionFields } from './definitions.ts'
 import { asStatusError } from './status-error.ts'
 import { keptMetadata, kptfileOf, packageRevisionObject, revisionUid } from '../runtime/revision-object.ts'
 
@@ -28,6 +31,9 @@ export const revisionsResource: { readonly group: string; readonly plural: strin
   plural: 'packagerevisions',
   kind: 'PackageRevision',
 }
+
+/** Revisions that a page reads at a time. */
+const readAhead = 100
 
 /** The storage. */
 export class PackageRevisionStorage implements RestStorage {
@@ -43,12 +49,35 @@ export class PackageRevisionStorage implements RestStorage {
     return found === undefined ? undefined : asStatusError(() => this.#object(found))
   }
 
-  async list(namespace: string | undefined, signal: AbortSignal): Promise<readonly KubeObject[]> {
+  /** Returns a page: the objects of a large repository are made for it alone. */
+  async page(query: StorageQuery, signal: AbortSignal): Promise<StoragePage> {
+    const { namespace, labels, fields, limit, after } = query
     await this.#service.repositories.ready(namespace, signal)
-    const found = this.#service.repositories
+    const all = this.#service.repositories
       .list(namespace)
       .flatMap((repository) => [...repository.revisions.values()].map((revision) => ({ repository, revision })))
-    return asStatusError(() => Promise.all(found.map((located) => this.#object(located))))
+      .map((located) => ({ key: orderOf(located), located }))
+      .filter(({ key }) => after === undefined || key > after)
+      .sort((a, b) => (a.key < b.key ? -1 : 1))
+    const objects: KubeObject[] = []
+    for (let at = 0; at < all.length; at += readAhead) {
+      signal.throwIfAborted()
+      const batch = all.slice(at, at + readAhead)
+      const made = await asStatusError(() => Promise.all(batch.map(({ located }) => this.#object(located))))
+      for (const [index, object] of made.entries()) {
+        const valueOf = (field: string): string => fieldOf(object, field)
+        if (!labels.matches(object.metadata.labels ?? {}) || !fields.matches(valueOf)) continue
+        objects.push(object)
+        const last = at + index
+        if (objects.length === limit && last < all.length - 1)
+          return {
+            objects,
+            next: batch[index]!.key,
+            ...(labels.isEmpty && fields.isEmpty && { remaining: all.length - 1 - last }),
+          }
+      }
+    }
+    return { objects }
   }
 
   identity(object: KubeObject): StorageIdentity {
@@ -215,6 +244,17 @@ export async function syncedRepository(
   if (repositories.object({ namespace, name }) === undefined)
     throw notFound({ group: 'config.porch.kpt.dev', plural: 'repositories' }, name)
   return asStatusError(() => Promise.reject(notSynced(name)))
+}
+
+/** Returns the key by which lists are ordered. */
+function orderOf({ repository, revision }: Located): string {
+  return `${repository.settings.namespace}/${revision.name}`
+}
+
+function fieldOf(object: KubeObject, field: string): string {
+  if (field === 'metadata.name') return object.metadata.name ?? ''
+  if (field === 'metadata.namespace') return object.metadata.namespace ?? ''
+  return revisionFields[field]?.(object) ?? ''
 }
 
 /** Returns a refusal in the words of Porch, which answers it with a 500. */

@@ -6,6 +6,7 @@ import { porchGroup } from '../api.ts'
 import type { PorchPackage } from '../api.ts'
 import { packageObjectName, stableUid } from '../engine/names.ts'
 import type { PackageRepository } from '../runtime/package-repository.ts'
+import { maxNotified } from '../runtime/package-service.ts'
 import type { Repositories } from '../runtime/repositories.ts'
 import type { Revision } from '../runtime/revision.ts'
 
@@ -18,7 +19,7 @@ export class PackageStorage implements RestStorage {
 
   constructor(repositories: Repositories) {
     this.#repositories = repositories
-    repositories.subscribe((repository) => this.#changed(repository))
+    repositories.subscribe((repository, changes) => this.#changed(repository, changes.length > maxNotified))
   }
 
   async get({ namespace, name }: StorageKey, signal: AbortSignal): Promise<KubeObject | undefined> {
@@ -37,12 +38,16 @@ export class PackageStorage implements RestStorage {
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }
   }
 
-  #changed(repository: PackageRepository): void {
+  #changed(repository: PackageRepository, isReplaced: boolean): void {
     const { namespace, repository: name } = repository.settings
     const isOpen = this.#repositories.get({ namespace, name }) === repository
     const before = this.#known.get(repository) ?? new Map<string, PorchPackage>()
     const after = isOpen ? packagesOf(repository) : new Map<string, PorchPackage>()
     this.#known.set(repository, after)
+    if (isReplaced) {
+      for (const listener of this.#listeners) listener({ type: 'replaced' })
+      return
+    }
     for (const [key, object] of after) {
       const previous = before.get(key)
       if (previous?.status?.latestRevision !== object.status?.latestRevision || previous === undefined)

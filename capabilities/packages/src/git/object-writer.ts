@@ -1,0 +1,88 @@
+// Loose objects, written in this process: a process of git for each write would take longer than the write. Objects are
+// collected, and written before a ref names them: to a temporary file, synced, renamed.
+import { createHash, randomUUID } from 'node:crypto'
+import { access, mkdir, open, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { deflate, deflateSync } from 'node:zlib'
+import { GitError } from './git-error.ts'
+import type { GitObject } from './object-reader.ts'
+
+/** Bytes from which an object is compressed in a thread. */
+const inThread = 64 * 1024
+/** The level that git uses for loose objects. */
+const level = 1
+/** Files that are written at a time. */
+const concurrency = 16
+
+const compress = promisify(deflate)
+
+/** Objects of one commit. */
+export class ObjectWriter {
+  readonly #folder: string
+  readonly #objects = new Map<string, Buffer>()
+
+  /** `folder` is that of the repository. */
+  constructor(folder: string) {
+    this.#folder = join(folder, 'objects')
+  }
+
+  /** Adds an object to those to write, and returns its hash. */
+  add(type: GitObject['type'], content: Buffer): string {
+    const header = Buffer.from(`${type} ${content.length}\0`)
+    const hash = createHash('sha1').update(header).update(content).digest('hex')
+    if (!this.#objects.has(hash)) this.#objects.set(hash, Buffer.concat([header, content]))
+    return hash
+  }
+
+  /** Writes the objects that were added; they are on disk when it resolves. @throws GitError `Failed` */
+  async flush(signal: AbortSignal): Promise<void> {
+    const left = this.#objects.entries()
+    const work = async (): Promise<void> => {
+      for (const [hash, object] of left) {
+        signal.throwIfAborted()
+        await this.#write(hash, object)
+      }
+    }
+    try {
+      await Promise.all(Array.from({ length: Math.min(concurrency, this.#objects.size) }, work))
+    } catch (error) {
+      signal.throwIfAborted()
+      throw new GitError('Failed', `an object of git could not be written: ${(error as Error).message}`, {
+        cause: error,
+      })
+    }
+    this.#objects.clear()
+  }
+
+  async #write(hash: string, object: Buffer): Promise<void> {
+    const folder = join(this.#folder, hash.slice(0, 2))
+    const path = join(folder, hash.slice(2))
+    if (await exists(path)) return
+    const bytes = object.length < inThread ? deflateSync(object, { level }) : await compress(object, { level })
+    // Git removes files of this name that a process left behind.
+    const temporary = join(folder, `tmp_obj_${randomUUID()}`)
+    const file = await open(temporary, 'wx', 0o444).catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error
+      await mkdir(folder, { recursive: true })
+      return open(temporary, 'wx', 0o444)
+    })
+    try {
+      await file.writeFile(bytes)
+      await file.datasync()
+      await file.close()
+      await rename(temporary, path)
+    } catch (error) {
+      await file.close().catch(() => undefined)
+      await rm(temporary, { force: true })
+      throw error
+    }
+  }
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}

@@ -21,8 +21,17 @@ const hasDigits: Readonly<Record<string, string>> = {
   'tag:yaml.org,2002:int OCT': '^(?![-+]?0_+$)',
 }
 
-/** The tags of YAML 1.1 without timestamps and base 60, with `0o`. */
-function dialect(tags: Tags): Tags {
+let made: { readonly from: Tags; readonly tags: Tags } | undefined
+
+/** Returns the tags of the dialect. The library asks for them for every document, always with the same ones. */
+function dialect(from: Tags): Tags {
+  if (made === undefined || made.from.length !== from.length || from.some((tag, index) => tag !== made!.from[index]))
+    made = { from, tags: dialectTags(from) }
+  return made.tags
+}
+
+/** Returns the tags of YAML 1.1 without timestamps and base 60, with `0o`. */
+function dialectTags(tags: Tags): Tags {
   const kept = tags.filter((tag) => {
     if (typeof tag === 'string') return tag !== 'timestamp' && !tag.endsWith('Time')
     return tag.tag !== 'tag:yaml.org,2002:timestamp' && tag.format !== 'TIME'

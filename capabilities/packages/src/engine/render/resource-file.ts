@@ -35,7 +35,7 @@ export function localResources(folder: PackageFolder, files: PackageFiles): Loca
         continue
       }
       const location = { packagePath: folder.path, path, index: String(index) }
-      resources.push(new Resource(document.parse(), location, sequenceIndentOf(document.source)))
+      resources.push(new Resource(document.nodes, location, sequenceIndentOf(document.source)))
       index += 1
     }
   }

@@ -119,7 +119,7 @@ function missing(kind: string, { namespace, name }: Ref, entry: string): RemoteE
  * Returns whether an `endpointConfigs` host is that of a URL: names compare without case, and a host without a port
  * means the default port of the protocol, as in Metacontroller.
  */
-function isHostOf(host: string, url: URL): boolean {
+export function isHostOf(host: string, url: URL): boolean {
   const address = `${url.protocol}//${host}`
   return URL.canParse(address) && new URL(address).host === url.host
 }

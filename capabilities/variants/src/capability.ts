@@ -1,6 +1,7 @@
 // The capability value of package variants, which the command line composes.
 import type { Capability, PolicyRule } from '@fairlead/controller'
 import { porchGroup } from '@fairlead/packages'
+import { validators } from './admission/validators.ts'
 import { apiGroup } from './api.ts'
 import { startPackageVariantController } from './controllers/package-variant-controller.ts'
 import { PackageVariantSetController } from './controllers/package-variant-set-controller.ts'
@@ -50,6 +51,7 @@ export const variants: Capability = {
   name: 'variants',
   crds,
   rules,
+  admission: validators,
   commands: async () => (await import('./commands/index.ts')).commands,
   async setup(manager) {
     startPackageVariantController(manager)

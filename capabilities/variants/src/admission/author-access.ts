@@ -1,0 +1,91 @@
+// The rights that the writers of variants and sets need. The controller reads and writes packages of the namespace for
+// them, and copies objects into packages, so they must be allowed to do so themselves.
+import type { RequiredAccess } from '@fairlead/controller'
+import { isDeepStrictEqual } from 'node:util'
+import type { JsonObject, KubeObject } from '@fairlead/kube'
+import { pluralOf } from '@fairlead/offline'
+import { porchGroup } from '@fairlead/packages'
+import { apiGroup } from '../api.ts'
+import type { PackageVariant } from '../api.ts'
+import { injectorsOf } from '../engine/variant/spec-errors.ts'
+
+interface Injector {
+  readonly group?: string
+  readonly version?: string
+  readonly kind?: string
+  readonly name?: string
+}
+
+/** Returns the rights that a write of a PackageVariant requires, for what it changes. */
+export function variantAccess(object: KubeObject, old: KubeObject | undefined): readonly RequiredAccess[] {
+  const { metadata, spec } = object as PackageVariant
+  const before = (old as PackageVariant | undefined)?.spec
+  if (before !== undefined && isDeepStrictEqual(before, spec)) return []
+  const known = new Set(before === undefined ? [] : injectorsOf(before).map(keyOf))
+  return [
+    ...packageAccess(metadata.namespace, 'a PackageVariant'),
+    ...injectorsOf(spec)
+      .filter((injector) => !known.has(keyOf(injector)))
+      .map((injector) => injectorAccess(metadata.namespace, injector, injector.name)),
+  ]
+}
+
+/** Returns the rights that a write of a PackageVariantSet requires, for what it changes. */
+export function setAccess(object: KubeObject, old: KubeObject | undefined): readonly RequiredAccess[] {
+  const { namespace } = object.metadata
+  const spec = object.spec as JsonObject | undefined
+  if (old !== undefined && isDeepStrictEqual(old.spec, spec)) return []
+  const targets = (spec?.['targets'] ?? []) as readonly {
+    readonly template?: { readonly injectors?: readonly Injector[] }
+  }[]
+  const injectors = targets.flatMap(({ template }) => template?.injectors ?? [])
+  return [
+    {
+      verb: 'create',
+      group: apiGroup,
+      resource: 'packagevariants',
+      ...(namespace !== undefined && { namespace }),
+      reason: 'a PackageVariantSet makes PackageVariants',
+    },
+    ...packageAccess(namespace, 'a PackageVariantSet'),
+    // The names may be expressions.
+    ...injectors.map((injector) => injectorAccess(namespace, injector, undefined)),
+  ]
+}
+
+function packageAccess(namespace: string | undefined, what: string): readonly RequiredAccess[] {
+  const access = (verb: string, resource: string, reason: string): RequiredAccess => ({
+    verb,
+    group: porchGroup,
+    resource,
+    ...(namespace !== undefined && { namespace }),
+    reason,
+  })
+  return [
+    access('get', 'packagerevisionresources', `${what} copies the files of its upstream`),
+    access('create', 'packagerevisions', `${what} makes revisions of its downstream package`),
+    access('update', 'packagerevisionresources', `${what} writes the files of its drafts`),
+    access('delete', 'packagerevisions', `${what} deletes drafts that are not wanted any more`),
+  ]
+}
+
+function injectorAccess(
+  namespace: string | undefined,
+  { group, kind }: Injector,
+  name: string | undefined,
+): RequiredAccess {
+  // Without a kind, ConfigMaps are what every cluster has; other kinds are granted to the controller one by one.
+  const selected = kind ?? 'ConfigMap'
+  return {
+    verb: 'get',
+    group: group ?? '',
+    resource: pluralOf(selected),
+    ...(namespace !== undefined && { namespace }),
+    ...(name !== undefined && { name }),
+    reason: `an injector copies ${selected} objects into the package${group === undefined && kind !== undefined ? '; an injector with a kind of another API group needs its group' : ''}`,
+  }
+}
+
+function keyOf({ group, version, kind, name }: Injector): string {
+  return JSON.stringify([group, version, kind, name])
+}

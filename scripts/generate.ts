@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { awsKinds, awsModels, hasAwsModels } from './generate/aws-models.ts'
 import { builtinTables, offlineTables } from './generate/builtin-tables.ts'
 import { crdModules } from './generate/crd-module.ts'
 import { outdated, writeGenerated } from './generate/generated-file.ts'
@@ -17,7 +18,11 @@ const isCheck = process.argv.includes('--check')
 const take = isCheck ? outdated : writeGenerated
 
 const factsArePresent = existsSync(join(shared, 'kubernetes', 'schemas.json'))
-const changed = [
+const aws = join(root, 'capabilities/aws')
+const changed = hasAwsModels(shared) ? take(join(aws, 'src/generated'), awsModels(shared)) : []
+// CRDs are made from the shapes that have just been written, and the modules of all CRDs from those.
+for (const { folder, files } of await awsKinds(aws)) changed.push(...take(folder, files))
+changed.push(
   ...crdModules(join(root, 'capabilities')).flatMap((module) => take(module.folder, module.files)),
   ...(factsArePresent
     ? [
@@ -33,7 +38,7 @@ const changed = [
         ),
       ]
     : []),
-]
+)
 // The pages read the modules that have just been written.
 const { referencePages } = await import('./reference/index.ts')
 changed.push(...take(join(root, 'docs/reference'), await referencePages(root)))

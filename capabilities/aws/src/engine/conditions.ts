@@ -19,7 +19,7 @@ export interface Finding {
   readonly message: string
 }
 
-/** What a reconcile has found. */
+/** Findings of a reconcile. */
 export interface Findings {
   /** The condition of the references; undefined when the object has none. */
   readonly references?: Condition

@@ -1,5 +1,5 @@
-// Differences between a resolved spec and the resource. What the spec does not say is the service's to decide: a default
-// that it fills in is no difference.
+// Differences between a resolved spec and the resource. The service decides what the spec leaves out: a default that it
+// fills in is no difference.
 import { isJsonArray, isJsonObject, jsonEqual, ownValue, parseJson } from '@fairlead/kube'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import type { ResourceKind } from './resource-kind.ts'
@@ -63,7 +63,8 @@ export function deltaOf(kind: ResourceKind, spec: JsonObject, observed: JsonObje
       const [value, actual] = [ownValue(wanted, name), ownValue(observed, name)]
       if (kind.documents.includes(name) && typeof value === 'string' && typeof actual === 'string')
         return !isSameDocument(value, actual)
-      return !isCovered(value, actual)
+      // An entry that the spec lacks is one to remove where the spec decides on the whole field.
+      return !isCovered(value, actual) || (kind.cleared.includes(name) && !isCovered(actual, value))
     })
     .toSorted()
 }

@@ -1,5 +1,5 @@
-// Whose a resource is that exists although its object never saw it created: a process that died between the creation and
-// the status write left it, or it is a stranger's.
+// Ownership of a resource that exists although its object never saw it created: a process that died between the
+// creation and the status write left it, or it belongs to someone else.
 import type { KubeObject } from '@fairlead/kube'
 import type { Observed, ResourceManager } from './resource-manager.ts'
 

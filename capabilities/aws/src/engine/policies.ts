@@ -1,4 +1,4 @@
-// What annotations ask for: adoption, read-only, the deletion policy (originals/ack.md §3.4, §3.8).
+// Policies that annotations set: adoption, read-only, the deletion policy (originals/ack.md §3.4, §3.8).
 import { isJsonObject, parseJson } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 

@@ -1,4 +1,4 @@
-// What a reconcile works on and with: one object, its facts, and the ports to everything else.
+// Input and outcome of a reconcile: one object, its facts, and the ports to everything else.
 import type { KubeObject } from '@fairlead/kube'
 import type { DependentState, ObjectId, Referents } from '@fairlead/references'
 import type { AwsError } from './aws-error.ts'
@@ -45,7 +45,7 @@ export interface ReconcileInput {
 
 /** Outcome of a reconcile. */
 export interface Outcome {
-  /** The status to write; undefined when the object is gone or not ours. */
+  /** The status to write; undefined when the object was deleted or is not ours. */
   readonly status?: ResourceStatus
   /** Milliseconds until the next run; undefined when only an event is awaited. */
   readonly requeueAfter?: number

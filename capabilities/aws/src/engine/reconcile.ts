@@ -32,7 +32,7 @@ class Reconcile {
   readonly #input: ReconcileInput
   readonly #policies: Policies
   #resolution: Resolution
-  /** Fields of the status; those of the last one until the service has been asked. */
+  /** Fields of the status; those of the last one until the resource was read. */
   #fields: JsonObject
   #observed: Observed | undefined
 
@@ -86,7 +86,7 @@ class Reconcile {
       const message = `the ${kind.kind} does not exist in AWS`
       return this.#outcome({ synced: { status: 'False', reason: 'ResourceNotFound', message } }, absentRetry)
     }
-    // A value that only the stored status still has may name what is gone: nothing is created from it.
+    // A value that only the stored status still has may name a deleted resource: nothing is created from it.
     if (this.#resolution.problems.length > 0) return this.#unresolved()
     this.#fields = {}
     await store.hold()
@@ -102,14 +102,18 @@ class Reconcile {
       const { status } = this.#outcome({ synced: creating })
       if (status !== undefined) await store.record(status)
     }
+    let created: Observed
     try {
-      this.#saw(await manager.create(spec, creationTags(object, settings.tags)))
+      created = await manager.create(spec, creationTags(object, settings.tags))
     } catch (error) {
       // A refusal says that there is no resource; after anything else there may be one.
       if (error instanceof AwsError && ['terminal', 'refused'].includes(meaningOf(error, kind))) await store.release()
       throw error
     }
-    return this.#kept({})
+    this.#saw(created)
+    // What the creation does not take is added by an update.
+    const missing = deltaOf(kind, spec, created.spec)
+    return missing.length === 0 || !kind.updatable ? this.#kept({}) : this.#update(spec, created, missing)
   }
 
   /** Takes an existing resource over, or returns why it is left alone. */

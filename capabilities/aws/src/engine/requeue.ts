@@ -1,4 +1,4 @@
-// Times of the next run. Everything that has an event waits for it; only the service itself has to be asked again.
+// Times of the next run. Everything that has an event waits for it; only the service itself has to be read again.
 import { findCondition } from '@fairlead/kube'
 import type { Condition, KubeObject } from '@fairlead/kube'
 import { conditionTypes } from './conditions.ts'

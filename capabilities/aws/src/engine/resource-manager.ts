@@ -31,6 +31,6 @@ export interface ResourceManager {
   create(spec: JsonObject, tags: Readonly<Record<string, string>>): Promise<Observed>
   /** Changes the resource. The returned annotations are kept on the object. */
   update(change: Change): Promise<Observed & { readonly annotations?: Readonly<Record<string, string>> }>
-  /** Begins the deletion of a resource that was read; it may take a while to be gone. */
+  /** Begins the deletion of a resource that was read; it may take a while to end. */
   delete(spec: JsonObject, observed: Observed): Promise<void>
 }

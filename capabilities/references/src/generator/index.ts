@@ -4,6 +4,7 @@ export { generate } from './generate.ts'
 export type { Generated, GeneratedKind, GenerateOptions } from './generate.ts'
 export type { GeneratedReference, OneOfRule } from './references.ts'
 export { readSmithyModel } from './smithy-model.ts'
+export { readServiceModel } from './carried-model.ts'
 export type { Bounds, Operation, ServiceModel, Shape, ShapeField } from './service-model.ts'
 export { readGeneratorConfig } from './generator-config.ts'
 export type {

@@ -22,7 +22,7 @@ export interface ReconcileCase {
   readonly times?: number
 }
 
-/** What a case expects of a condition. */
+/** A condition as a case expects it. */
 export interface WantedCondition {
   readonly status?: string
   readonly reason?: string

@@ -1,0 +1,64 @@
+// The store port of a reconcile on the cluster side: finalizer, status and annotations of one object.
+import type { Client } from '@fairlead/client'
+import { kindOfObject } from '@fairlead/client'
+import { addFinalizer, removeFinalizer } from '@fairlead/controller'
+import type { StatusWriter } from '@fairlead/controller'
+import { formatKey, isNotFound, keyOf } from '@fairlead/kube'
+import type { KubeObject } from '@fairlead/kube'
+import type { ObjectStore } from '../engine/reconcile-input.ts'
+import type { ResourceStatus } from '../engine/resource-status.ts'
+
+/** Options of a {@link ClusterStore}. */
+export interface ClusterStoreOptions {
+  readonly client: Client
+  readonly object: KubeObject
+  readonly status: StatusWriter
+  readonly finalizer: string
+  /** Called before the finalizer is added. */
+  readonly onHold: () => void
+  /** Called after it was removed. */
+  readonly onRelease: () => void
+}
+
+/** Writes to one object. */
+export class ClusterStore implements ObjectStore {
+  readonly #options: ClusterStoreOptions
+
+  constructor(options: ClusterStoreOptions) {
+    this.#options = options
+  }
+
+  async hold(): Promise<void> {
+    const { client, object, finalizer, onHold } = this.#options
+    onHold()
+    await addFinalizer(client, object, finalizer)
+  }
+
+  async release(): Promise<void> {
+    const { client, object, finalizer, onRelease } = this.#options
+    // Its status may have been written meanwhile; the list of finalizers must be the newest.
+    const live = await this.#live()
+    if (live?.metadata.uid === object.metadata.uid && live !== undefined) await removeFinalizer(client, live, finalizer)
+    onRelease()
+  }
+
+  record(status: ResourceStatus): Promise<void> {
+    return this.#options.status.apply(status)
+  }
+
+  async annotate(annotations: Readonly<Record<string, string>>): Promise<void> {
+    const { client, object } = this.#options
+    const merge = { metadata: { uid: object.metadata.uid ?? null, annotations } }
+    await client.patch(kindOfObject(object), formatKey(keyOf(object)), { merge })
+  }
+
+  async #live(): Promise<KubeObject | undefined> {
+    const { client, object } = this.#options
+    try {
+      return await client.get(kindOfObject(object), formatKey(keyOf(object)))
+    } catch (error) {
+      if (isNotFound(error)) return undefined
+      throw error
+    }
+  }
+}

@@ -6,7 +6,7 @@ import type { Listening } from '@fairlead/apiserver'
 import { Client, HttpsTransport, parseKubeconfig } from '@fairlead/client'
 import { Manager, installDefinitions } from '@fairlead/controller'
 import type { CapabilityInstance, PolicyRule } from '@fairlead/controller'
-import { FakeClock } from '@fairlead/kube'
+import { FakeClock, StatusError } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { Disturbance, DisturbedTransport, formatResource } from '../support/disturbed-transport.ts'
 import type { Fault } from '../support/disturbed-transport.ts'
@@ -70,6 +70,7 @@ export async function tryScenario(scenario: Scenario, disruption: Disruption, ex
   await using trial = await Trial.start(scenario)
   await trial.startControllers()
   await trial.pass(phases.during)
+  await trial.begin()
   const before = await trial.uids()
   return await trial.run(disruption, before, expected)
 }
@@ -84,6 +85,7 @@ class Trial implements AsyncDisposable {
   #manager: Manager | undefined
   #transport: HttpsTransport | undefined
   #listening: Listening | undefined
+  readonly #served: Disposable[] = []
 
   private constructor(scenario: Scenario, server: ApiServer, clock: FakeClock) {
     this.#scenario = scenario
@@ -94,6 +96,7 @@ class Trial implements AsyncDisposable {
 
   /** Starts the server with the scenario's objects. */
   static async start(scenario: Scenario): Promise<Trial> {
+    scenario.prepare?.()
     const server = await ApiServer.start({
       storage: memory(),
       authorization: 'RBAC',
@@ -126,13 +129,24 @@ class Trial implements AsyncDisposable {
       this.#instance = await this.#scenario.capability.setup(manager, { resolve: new Map(), signal: manager.signal })
     }
     this.#manager = await this.#during(Manager.start({ client, clock: this.#clock, setup }))
+    for (const storage of this.#instance?.storages ?? []) this.#served.push(await this.#server.addStorage(storage))
   }
 
   /** Stops the controllers, as a process that ends does. */
   async stopControllers(): Promise<void> {
+    for (const served of this.#served.splice(0)) served[Symbol.dispose]()
     await this.#during(Promise.all([this.#instance?.stop(), this.#manager?.stop(1000)]))
     await this.#transport?.[Symbol.asyncDispose]()
     this.#instance = this.#manager = this.#transport = undefined
+  }
+
+  /** Lets time pass until the scenario's objects are as they must be before a disruption. */
+  async begin(): Promise<void> {
+    const end = performance.now() + patience
+    while (!(await this.#holds(this.#scenario.begins))) {
+      if (performance.now() > end) throw new Error('The controllers do not reach the state before the disruption')
+      await this.pass(5)
+    }
   }
 
   /** Carries out the disruption and the changes, and ends the disruption. */
@@ -155,13 +169,29 @@ class Trial implements AsyncDisposable {
     const meanwhile = { meanwhile: await this.#state(), deletedMeanwhile: this.#deleted() }
     await this.#end(disruption)
     const healed = this.#clock.now()
-    while (expected !== undefined && !isDeepStrictEqual(await this.#state(), expected.state)) {
-      if (this.#clock.now() - healed > healing * 1000) break
+    const end = performance.now() + (this.#scenario.holds === undefined ? 0 : patience)
+    while (!(await this.#isHealed(expected))) {
+      if (this.#clock.now() - healed > healing * 1000 && performance.now() > end) break
       await this.pass(5)
     }
     const seconds = (this.#clock.now() - healed) / 1000
     await this.pass(phases.after)
     return { ...(await this.#outcome(before, seconds)), ...meanwhile }
+  }
+
+  /** Reports whether the state is the expected one; in the run that finds it out, whether it is the end state. */
+  async #isHealed(expected: Outcome | undefined): Promise<boolean> {
+    if (expected !== undefined) return isDeepStrictEqual(await this.#state(), expected.state)
+    return this.#holds(this.#scenario.holds)
+  }
+
+  async #holds(condition: ((client: Client) => Promise<boolean>) | undefined): Promise<boolean> {
+    try {
+      return (await condition?.(this.#admin)) ?? true
+    } catch (error) {
+      if (isUnavailable(error)) return false
+      throw error
+    }
   }
 
   /** Lets seconds pass, and everything happen that falls due. */
@@ -228,7 +258,14 @@ class Trial implements AsyncDisposable {
   }
 
   async #objects(): Promise<readonly KubeObject[]> {
-    const lists = await Promise.all(this.#scenario.kinds.map((kind) => this.#admin.list(kind)))
+    const lists = await Promise.all(
+      this.#scenario.kinds.map((kind) =>
+        this.#admin.list(kind).catch((error: unknown) => {
+          if (isUnavailable(error)) return { items: [] }
+          throw error
+        }),
+      ),
+    )
     return lists.flatMap(({ items }) => items)
   }
 
@@ -261,6 +298,11 @@ class Trial implements AsyncDisposable {
     await this.stopControllers()
     await this.#server[Symbol.asyncDispose]()
   }
+}
+
+/** Reports whether a capability refuses what it does not know yet. */
+function isUnavailable(error: unknown): boolean {
+  return error instanceof StatusError && error.code === 503
 }
 
 /** Returns the name of a single right, as a transport records it. */

@@ -17,6 +17,15 @@ export interface Scenario {
   readonly deleted: readonly string[]
   /** The kinds whose objects are compared. */
   readonly kinds: readonly KindLike[]
+  /** Makes what lies outside of the cluster, anew for each trial. */
+  prepare?(): void
+  /**
+   * Reports whether the end state is reached, for controllers that work outside of the cluster and by the real clock:
+   * their silence does not show that they are idle.
+   */
+  holds?(client: Client): Promise<boolean>
+  /** As `holds`, of the state before a disruption. */
+  begins?(client: Client): Promise<boolean>
   /** Changes objects while a fault lasts, so that some deletions are due and others would be wrong. */
   change(client: Client): Promise<void>
 }

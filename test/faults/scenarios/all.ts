@@ -2,8 +2,15 @@
 import type { Scenario } from '../scenario.ts'
 import { actionsScenario } from './actions.ts'
 import { mapScenario } from './map.ts'
+import { packagesScenario } from './packages.ts'
 import { referencesScenario } from './references.ts'
 import { supplyScenario } from './supply.ts'
 
 /** A scenario per capability. */
-export const scenarios: readonly Scenario[] = [mapScenario, supplyScenario, actionsScenario, referencesScenario]
+export const scenarios: readonly Scenario[] = [
+  mapScenario,
+  supplyScenario,
+  actionsScenario,
+  referencesScenario,
+  packagesScenario,
+]

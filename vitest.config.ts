@@ -1,14 +1,16 @@
 import { availableParallelism } from 'node:os'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 
 /** `FAIRLEAD_TEST_BUILT=1` tests what was built: Node 22 runs no sources, because V8 has no `using` there. */
 const sources = process.env['FAIRLEAD_TEST_BUILT'] ? [] : ['@fairlead/source']
+const include = ['{foundation,capabilities,apps}/*/test/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts']
+/** Tests that count the steps of the whole process, which must do nothing else. */
+const counting = ['**/growth.test.ts']
 
 export default defineConfig({
   ssr: { resolve: { conditions: [...sources, 'node', 'import', 'default'] } },
   resolve: { conditions: [...sources, 'node', 'import', 'default'] },
   test: {
-    include: ['{foundation,capabilities,apps}/*/test/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
     pool: 'forks',
     // Most tests wait for something, and on a machine that does much else more processes get a larger share of it.
     maxWorkers: Math.max(4, availableParallelism()),
@@ -20,5 +22,19 @@ export default defineConfig({
     hookTimeout: 120_000,
     env: { FAIRLEAD_WAIT_TIMEOUT: '90000' },
     expect: { poll: { timeout: 90_000 } },
+    // What a test replaced is there again for the next one, which may be in another file of the same process.
+    restoreMocks: true,
+    projects: [
+      // Starting a process and loading the sources takes longer than most files: a process runs many of them. They have
+      // no state in common but what they leave behind in modules and in `process`.
+      {
+        extends: true,
+        test: { name: 'shared', include, exclude: [...configDefaults.exclude, ...counting], isolate: false },
+      },
+      {
+        extends: true,
+        test: { name: 'alone', include: counting.map((glob) => `{foundation,capabilities,test}/${glob}`) },
+      },
+    ],
   },
 })

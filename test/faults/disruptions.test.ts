@@ -6,7 +6,7 @@ import { tryScenario } from './scenario-trial.ts'
 import { problemsOf, titleOf, disruptionsOf } from './disruptions.ts'
 
 /** One in so many disruptions is tried here; a prime, so that all rights, faults and times have their share. */
-const sampling = 29
+const sampling = 53
 /** Always tried: the list that follows contains a change of a user below the controller's own status write. */
 const regressions: readonly string[] = ['list workloads.carto.run 500 middle', 'watch workloads.carto.run 404 start']
 

@@ -11,6 +11,8 @@ import { patience } from '../support/until.ts'
 import { UpProcess } from './up-process.ts'
 
 const root = resolve(import.meta.dirname, '../..')
+/** One capability: starting all of them takes most of the time. */
+const minimal = ['--only', 'references']
 
 test("the tutorial's operator survives the end of its API server and works on when there is one again", async () => {
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-outage-'))
@@ -18,7 +20,7 @@ test("the tutorial's operator survives the end of its API server and works on wh
   for (const step of stepsOf(readFileSync(join(root, 'docs/tutorial/operator.md'), 'utf8')))
     if (step.do === 'save' && step.file.endsWith('.ts')) writeFileSync(join(folder, step.file), step.text)
   const data = join(folder, 'data')
-  let server = await UpProcess.start(data)
+  let server = await UpProcess.start(data, minimal)
   const { port } = new URL((await (await loadKubeconfig({ file: server.kubeconfig })).connection()).server)
   const operator = spawn(process.execPath, ['--conditions=@fairlead/source', join(folder, 'main.ts')], {
     env: { ...process.env, KUBECONFIG: server.kubeconfig },
@@ -28,7 +30,7 @@ test("the tutorial's operator survives the end of its API server and works on wh
   try {
     await once(operator.stdout, 'data')
     await server.kill()
-    server = await UpProcess.start(data, ['--port', port])
+    server = await UpProcess.start(data, ['--port', port, ...minimal])
     const client = await connect({ file: server.kubeconfig })
     await client.apply({
       apiVersion: 'tutorial.example.com/v1',

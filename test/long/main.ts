@@ -27,6 +27,8 @@ const parts: readonly Part[] = [
   { name: 'official suite', program: 'long/official-suite.ts', args: [] },
   { name: 'package updates beside kpt', program: 'long/kpt-updates.ts', args: ['2000'] },
   { name: 'growth', program: 'long/growth.ts', args: [] },
+  larger('growth of requests in steps', 'test/growth/growth.test.ts', { FAIRLEAD_ALL_CASES: '1' }),
+  larger('growth of supply chains in steps', 'capabilities/supply/test/growth.test.ts', { FAIRLEAD_ALL_CASES: '1' }),
   larger('changed bits of the store', 'foundation/apiserver/test/storage/damage.test.ts', {
     FAIRLEAD_CHANGED_BITS: '200',
   }),
@@ -38,6 +40,10 @@ const parts: readonly Part[] = [
     FAIRLEAD_FAULT_RUNS: '50',
   }),
   larger('kill between publishes', 'capabilities/packages/test/kill.test.ts', { FAIRLEAD_PUBLISHES: '200' }),
+  larger('renders beside kpt', 'capabilities/packages/test/render-differential.test.ts', {
+    FAIRLEAD_DIFFERENTIAL: '300',
+  }),
+  larger('shards', 'foundation/controller/test/shards.test.ts', { FAIRLEAD_SHARD_RUNS: '200' }),
   { name: 'disruptions', program: 'faults/every-disruption.ts', args: [] },
   { name: 'kill loop', program: 'faults/kill.ts', args: ['20'] },
   {

@@ -11,11 +11,13 @@ export const patience = 90_000
 /** Resolves as soon as `holds` gives a value that is not false or undefined. */
 export async function until<T>(what: string, holds: () => T | false | undefined): Promise<T> {
   const end = performance.now() + patience
-  for (;;) {
+  for (let turn = 0; ; turn++) {
     const value = holds()
     if (value !== false && value !== undefined) return value
     if (performance.now() > end) throw new Error(`Waited in vain until ${what}`)
-    await new Promise((resolve) => setImmediate(resolve))
+    // What needs more than a few turns waits for a timer or another process, which gets the processor meanwhile.
+    if (turn < 200) await new Promise((resolve) => setImmediate(resolve))
+    else await delay(2)
   }
 }
 

@@ -6,9 +6,12 @@ import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { connect } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
+import { patience } from '../../../test/support/until.ts'
 import { UpProcess } from '../../../test/faults/up-process.ts'
 import { fairlead, withFolder } from './support/command.ts'
 
+/** One capability: starting all of them takes most of the time. */
+const minimal = ['--only', 'references']
 const ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap' }
 
 let resources: AsyncDisposableStack
@@ -18,7 +21,7 @@ beforeEach(() => {
 afterEach(() => resources.disposeAsync())
 
 async function upOn(data: string): Promise<UpProcess> {
-  const up = await UpProcess.start(data)
+  const up = await UpProcess.start(data, minimal)
   resources.defer(async () => void (await up.stop()))
   return up
 }
@@ -35,56 +38,65 @@ async function filled(up: UpProcess): Promise<Client> {
   return client
 }
 
-test('a backup of a running server is restored into a running server and into the folder of a stopped one', () =>
-  withFolder(async (folder) => {
-    const file = join(folder, 'all.backup')
-    const [one, two, three] = ['one', 'two', 'three'].map((name) => join(folder, name)) as [string, string, string]
-    const up = await upOn(one)
-    const client = await filled(up)
-    const original = await client.get(ConfigMap, 'default/a')
+// Three servers and seven commands, one after the other, each a process.
+const several = { timeout: 3 * patience }
 
-    expect(await fairlead(['backup', file, '--data', one])).toEqual({
-      code: 0,
-      stdout: expect.stringMatching(
-        /^Backed up \d+ objects of https:\/\/127\.0\.0\.1:\d+ at revision \d+ to .*all\.backup \([\d.]+ KiB\)\.\n$/,
-      ),
-      stderr: '',
-    })
-    expect((statSync(file).mode & 0o777).toString(8)).toBe('600')
-    expect(await readdir(folder)).toEqual(['all.backup', 'one'])
+test(
+  'a backup of a running server is restored into a running server and into the folder of a stopped one',
+  several,
+  () =>
+    withFolder(async (folder) => {
+      const file = join(folder, 'all.backup')
+      const [one, two, three] = ['one', 'two', 'three'].map((name) => join(folder, name)) as [string, string, string]
+      const up = await upOn(one)
+      const client = await filled(up)
+      const original = await client.get(ConfigMap, 'default/a')
 
-    const refused = await fairlead(['restore', file, '--data', one])
-    expect(refused).toMatchObject({ code: 1, stdout: '' })
-    expect(refused.stderr).toContain('The server is not empty: it holds configmaps default/a. Restoring would create 0')
-    expect(refused.stderr).toContain('fairlead restore --force')
+      expect(await fairlead(['backup', file, '--data', one])).toEqual({
+        code: 0,
+        stdout: expect.stringMatching(
+          /^Backed up \d+ objects of https:\/\/127\.0\.0\.1:\d+ at revision \d+ to .*all\.backup \([\d.]+ KiB\)\.\n$/,
+        ),
+        stderr: '',
+      })
+      expect((statSync(file).mode & 0o777).toString(8)).toBe('600')
+      expect(await readdir(folder)).toEqual(['all.backup', 'one'])
 
-    await client.delete(ConfigMap, 'default/a')
-    const tried = await fairlead(['restore', file, '--kubeconfig', up.kubeconfig, '--force', '--dry-run'])
-    expect(tried).toMatchObject({ code: 0, stdout: 'Nothing was changed (--dry-run).\n' })
-    expect(tried.stderr).toMatch(/1 objects to create/)
-    expect(await client.find(ConfigMap, 'default/a')).toBeUndefined()
-    expect((await fairlead(['restore', file, '--data', one, '--force'])).code).toBe(0)
-    expect((await client.get(ConfigMap, 'default/a')).metadata.uid).toBe(original.metadata.uid)
+      const refused = await fairlead(['restore', file, '--data', one])
+      expect(refused).toMatchObject({ code: 1, stdout: '' })
+      expect(refused.stderr).toContain(
+        'The server is not empty: it holds configmaps default/a. Restoring would create 0',
+      )
+      expect(refused.stderr).toContain('fairlead restore --force')
 
-    const fresh = await upOn(two)
-    expect(await fairlead(['restore', file, '--data', two])).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/^Restored \d+ objects into https:\/\/127\.0\.0\.1:\d+\.\n$/),
-    })
-    const second = await clientOf(fresh)
-    expect((await second.get(ConfigMap, 'default/a')).metadata).toMatchObject({
-      uid: original.metadata.uid,
-      creationTimestamp: original.metadata.creationTimestamp,
-    })
+      await client.delete(ConfigMap, 'default/a')
+      const tried = await fairlead(['restore', file, '--kubeconfig', up.kubeconfig, '--force', '--dry-run'])
+      expect(tried).toMatchObject({ code: 0, stdout: 'Nothing was changed (--dry-run).\n' })
+      expect(tried.stderr).toMatch(/1 objects to create/)
+      expect(await client.find(ConfigMap, 'default/a')).toBeUndefined()
+      expect((await fairlead(['restore', file, '--data', one, '--force'])).code).toBe(0)
+      expect((await client.get(ConfigMap, 'default/a')).metadata.uid).toBe(original.metadata.uid)
 
-    expect(await fairlead(['restore', file, '--data', three])).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/^Restored \d+ objects into .*three\.\n$/),
-    })
-    const later = await upOn(three)
-    const third = await clientOf(later)
-    expect((await third.get(ConfigMap, 'default/a')).metadata.uid).toBe(original.metadata.uid)
-  }))
+      const fresh = await upOn(two)
+      expect(await fairlead(['restore', file, '--data', two])).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(/^Restored \d+ objects into https:\/\/127\.0\.0\.1:\d+\.\n$/),
+      })
+      const second = await clientOf(fresh)
+      expect((await second.get(ConfigMap, 'default/a')).metadata).toMatchObject({
+        uid: original.metadata.uid,
+        creationTimestamp: original.metadata.creationTimestamp,
+      })
+
+      expect(await fairlead(['restore', file, '--data', three])).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(/^Restored \d+ objects into .*three\.\n$/),
+      })
+      const later = await upOn(three)
+      const third = await clientOf(later)
+      expect((await third.get(ConfigMap, 'default/a')).metadata.uid).toBe(original.metadata.uid)
+    }),
+)
 
 test('a data folder without a running server is backed up, also after kill -9', () =>
   withFolder(async (folder) => {

@@ -57,7 +57,7 @@ test.each([
 
 test('completes names from the cluster', () =>
   withFolder(async (folder) => {
-    const up = await UpProcess.start(folder)
+    const up = await UpProcess.start(folder, ['--only', 'metacontroller'])
     try {
       const at = ['actions', 'list', '--kubeconfig', up.kubeconfig]
       expect(await offered(...at, '-n', 'kube-s')).toEqual(['kube-system', ':'])

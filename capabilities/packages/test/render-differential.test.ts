@@ -9,35 +9,40 @@ import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import type { PackageFiles } from '@fairlead/packages'
 import { readFolder, writeChanges } from '../src/commands/folder-files.ts'
+import { patience } from '../../../test/support/until.ts'
 import { PackageRenderer } from '../src/runtime/functions/package-renderer.ts'
 
 const version = kptVersion()
-const runs = Number(process.env['FAIRLEAD_DIFFERENTIAL'] ?? 15)
+const runs = Number(process.env['FAIRLEAD_DIFFERENTIAL'] ?? 8)
 const renderer = new PackageRenderer({ workers: 1 })
 afterAll(async () => await renderer[Symbol.asyncDispose]())
 if (version === undefined) console.log('skipped: renders are not compared with kpt, which is not installed')
 
-test.skipIf(version === undefined)(`renders ${runs} random packages as kpt does`, async () => {
-  await fc.assert(
-    fc.asyncProperty(packageFiles, async (files: PackageFiles) => {
-      const folder = mkdtempSync(join(tmpdir(), 'fairlead-kpt-'))
-      try {
-        await writeChanges(folder, new Map(), files)
-        const theirs = await promisify(execFile)('kpt', ['fn', 'render', '--allow-exec', folder]).then(
-          async () => ({ files: Object.fromEntries(await readFolder(folder)) }),
-          (error: unknown) => ({ failed: String((error as { stderr?: unknown }).stderr) }),
-        )
-        const job = { type: 'render', files, allowExec: true, writesStatus: false } as const
-        const ours = await renderer.run(job, { signal: new AbortController().signal })
-        if ('failed' in theirs) expect(ours.error, theirs.failed).toBeDefined()
-        else expect([ours.error, Object.fromEntries(ours.files)]).toEqual([undefined, theirs.files])
-      } finally {
-        rmSync(folder, { recursive: true })
-      }
-    }),
-    { numRuns: runs, endOnFailure: true, seed: Number(process.env['FAIRLEAD_SEED'] ?? 7) },
-  )
-})
+test.skipIf(version === undefined)(
+  `renders ${runs} random packages as kpt does`,
+  { timeout: 3 * patience },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(packageFiles, async (files: PackageFiles) => {
+        const folder = mkdtempSync(join(tmpdir(), 'fairlead-kpt-'))
+        try {
+          await writeChanges(folder, new Map(), files)
+          const theirs = await promisify(execFile)('kpt', ['fn', 'render', '--allow-exec', folder]).then(
+            async () => ({ files: Object.fromEntries(await readFolder(folder)) }),
+            (error: unknown) => ({ failed: String((error as { stderr?: unknown }).stderr) }),
+          )
+          const job = { type: 'render', files, allowExec: true, writesStatus: false } as const
+          const ours = await renderer.run(job, { signal: new AbortController().signal })
+          if ('failed' in theirs) expect(ours.error, theirs.failed).toBeDefined()
+          else expect([ours.error, Object.fromEntries(ours.files)]).toEqual([undefined, theirs.files])
+        } finally {
+          rmSync(folder, { recursive: true })
+        }
+      }),
+      { numRuns: runs, endOnFailure: true, seed: Number(process.env['FAIRLEAD_SEED'] ?? 7) },
+    )
+  },
+)
 
 function kptVersion(): string | undefined {
   try {

@@ -1,10 +1,11 @@
 // The cost of a spec grows with its size, not with the square of its size: every list, map and string of every kind,
-// from the schemas of the CRDs, and the graphs that blueprints can have; in steps that V8 counts.
+// from the schemas of the CRDs, and the graphs that blueprints can have; in steps that V8 counts. A sample of the fields; `npm run test:long` tries all.
 import { stringifyJson } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject, MutableJsonObject } from '@fairlead/kube'
 import { crds, supply } from '@fairlead/supply'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { StepCounter } from '../../../test/growth/step-counter.ts'
+import { sampleOf } from '../../../test/support/sample.ts'
 import { chain, git, imageTemplate, sourceTemplate, supplyChain, template, thing, workloadOf } from './stage.ts'
 
 let counter: StepCounter
@@ -226,7 +227,7 @@ async function render(objects: readonly KubeObject[]): Promise<void> {
   await Promise.resolve(command.run(context as never)).catch(() => {})
 }
 
-test.each([...fromSchemas(), ...handmade].map((one) => [one.title, one] as const))(
+test.each([...sampleOf(fromSchemas(), 5), ...handmade].map((one) => [one.title, one] as const))(
   'costs grow with the size of a spec, not faster: %s',
   async (_, { objects }) => {
     await render(objects(20))

@@ -152,7 +152,7 @@ test.each([
 )
 
 /** Number of objects of a large store; `npm run test:long` sets 100,000. */
-const largeCount = Number(process.env['FAIRLEAD_STORED_OBJECTS'] ?? 30_000)
+const largeCount = Number(process.env['FAIRLEAD_STORED_OBJECTS'] ?? 10_000)
 
 test(`sqlite opens ${largeCount} objects without blocking the process, and lists a page of them`, () =>
   withFolder(async (folder) => {

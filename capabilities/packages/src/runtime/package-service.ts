@@ -3,8 +3,8 @@
 import type { AccessReviews, Informer, ResourceAccess, StorageChange, StorageWrite } from '@fairlead/controller'
 import type { Client } from '@fairlead/client'
 import { badRequest, failure, forbidden, isTerminating, jsonEqual, notFound, serviceUnavailable } from '@fairlead/kube'
-import type { JsonObject, KubeObject } from '@fairlead/kube'
-import { configGroup, porchGroup } from '../api.ts'
+import type { JsonObject, KubeObject, ObjectKey } from '@fairlead/kube'
+import { configGroup, porchGroup, RepositoryKind } from '../api.ts'
 import type {
   GitPackage,
   Lock,
@@ -37,6 +37,9 @@ export const pushOnRenderFailure = 'porch.kpt.dev/push-on-render-failure'
 
 /** Changes of one repository at once above which watches list again: a repository that is read for the first time. */
 export const maxNotified = 500
+
+/** Milliseconds that the creation of a revision waits for the first read of its repository. */
+const firstReadTimeout = 10_000
 
 type Listener = (change: StorageChange) => void
 
@@ -91,6 +94,24 @@ export class PackageService implements Disposable {
     throw serviceUnavailable(
       `the namespace ${namespace} cannot be read now, so that it is not known whether it is being deleted`,
     )
+  }
+
+  /**
+   * Waits for the first read of a Repository: manifests register it and create its revisions in one go. Resolves after
+   * a while in any case, and at once for one that does not exist, also not outside of the cache.
+   */
+  async settled(key: ObjectKey, signal: AbortSignal): Promise<void> {
+    if (this.repositories.get(key)?.isSynced === true) return
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(firstReadTimeout)])
+    const { namespace = '', name } = key
+    try {
+      const registration =
+        this.repositories.object(key) ?? (await this.#client.find(RepositoryKind, { namespace, name }))
+      if (registration !== undefined && !isTerminating(registration)) await this.repositories.firstAttempt(key, limited)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!limited.aborted) throw error
+    }
   }
 
   /** Notifies of changed PackageRevisions. */

@@ -126,6 +126,14 @@ export class Repositories implements AsyncDisposable {
     }
   }
 
+  /**
+   * Resolves when a Repository that was registered a moment ago has been read, or could not be, for the first time.
+   * @throws the signal's reason
+   */
+  async firstAttempt(key: ObjectKey, signal: AbortSignal): Promise<void> {
+    await abortable(this.#attempt(key).promise, signal)
+  }
+
   /** Notifies of changes of revisions in all repositories. */
   subscribe(listener: RevisionListener): Disposable {
     this.#listeners.add(listener)

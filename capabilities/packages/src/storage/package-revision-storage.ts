@@ -234,11 +234,13 @@ export class PackageRevisionStorage implements RestStorage {
 
 /** Returns a repository to write to. @throws StatusError 404, 503 */
 export async function syncedRepository(
-  { repositories }: PackageService,
+  service: PackageService,
   { namespace, name }: StorageKey,
   signal: AbortSignal,
 ): Promise<PackageRepository> {
+  const { repositories } = service
   await repositories.ready(namespace, signal)
+  await service.settled({ namespace, name }, signal)
   const repository = repositories.get({ namespace, name })
   if (repository?.isSynced === true) return repository
   if (repositories.object({ namespace, name }) === undefined)

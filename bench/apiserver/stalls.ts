@@ -121,6 +121,7 @@ const requests: readonly LargeRequest[] = [
   post('create a Thing, list of 9,000 by key', things, thing({ list: elements })),
   post('create a Thing, set of 29,000', things, thing({ set: many(29_000, (i) => `v${i}`) })),
   post('create a Thing, 14,000 items with a CEL rule', things, thing({ ruled: many(14_000, (i) => ({ size: i })) })),
+  post('create a Thing, one rule at its cost limit', things, thing({ pairs: many(900, (i) => `v${i}`) })),
   apply('apply a Thing, list of 9,000 by key', `${things}/applied`, thing({ list: elements }, { name: 'applied' })),
   apply(
     'apply a Thing, list of 9,000 by key, again',
@@ -186,6 +187,11 @@ const definition = {
                       properties: { size: { type: 'integer' } },
                       'x-kubernetes-validations': [{ rule: 'self.size >= 0' }],
                     }),
+                  },
+                  pairs: {
+                    maxItems: 900,
+                    ...listOf({ type: 'string', maxLength: 8 }),
+                    'x-kubernetes-validations': [{ rule: 'self.all(x, self.exists_one(y, y == x))' }],
                   },
                   free: listOf({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true }),
                 },

@@ -1,5 +1,6 @@
 // The handler behind every transport (HTTPS, inject, in-process): it resolves the path, authenticates, authorizes and
 // dispatches. Every error becomes a Status here.
+import { beginWork } from '@fairlead/client'
 import {
   badRequest,
   methodNotAllowed,
@@ -122,6 +123,7 @@ export class Handler {
   }
 
   async handle(request: ServerRequest): Promise<ServerResponse> {
+    beginWork()
     const target = this.#targetOf(request)
     const end = this.#options.metrics.begin(request, target)
     const record = this.#options.audit?.begin(request, target.info)

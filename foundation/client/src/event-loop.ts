@@ -20,10 +20,15 @@ export function yieldToEventLoop(): Promise<void> {
  * ms. Work that awaits nothing but promises calls it between two items, so that it cannot starve timers and I/O.
  */
 export async function yieldIfLong(): Promise<void> {
-  if (iterationBegan === undefined) {
-    iterationBegan = performance.now()
-    void setImmediate().then(() => (iterationBegan = undefined))
-    return
-  }
-  if (performance.now() - iterationBegan >= blockingBudget) await setImmediate()
+  if (iterationBegan === undefined) return beginWork()
+  if (performance.now() - iterationBegan < blockingBudget) return
+  await setImmediate()
+  beginWork()
+}
+
+/** Counts the iteration of the event loop from now on, unless it is counted already. Call it where work begins. */
+export function beginWork(): void {
+  if (iterationBegan !== undefined) return
+  iterationBegan = performance.now()
+  void setImmediate().then(() => (iterationBegan = undefined))
 }

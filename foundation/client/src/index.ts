@@ -25,7 +25,7 @@ export type { ApiResource, ResourcePath } from './discovery.ts'
 export { withoutUndefined } from './request-body.ts'
 export { collectionPath, formatLabelSelector, objectPath, scopeQuery } from './request-path.ts'
 export type * from './transport.ts'
-export { chunkSize, yieldIfLong, yieldToEventLoop } from './event-loop.ts'
+export { beginWork, chunkSize, yieldIfLong, yieldToEventLoop } from './event-loop.ts'
 export { keepAlive, systemClock } from './system-clock.ts'
 
 // watching

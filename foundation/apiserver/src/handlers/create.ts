@@ -1,4 +1,5 @@
 // POST of a new object, with a generated name where the client gives only a prefix.
+import { yieldIfLong } from '@fairlead/client'
 import { alreadyExists, asObject, failure, formatGroupResource, generatedName, goQuote } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { resourceName } from '@fairlead/builtin-kinds'
@@ -61,8 +62,11 @@ async function createOnce(
   }
   // Like the real server, a dry run does not get this far.
   refuseResourceVersion(draft.metadata)
+  await yieldIfLong()
   const stored = await toStored(draft, scope.resource)
+  await yieldIfLong()
   checkStoredSize(stored, scope.resource.definition.strategy.maxObjectBytes)
+  await yieldIfLong()
   const entry = await server.store.write({ resource, key, expected: 0, object: stored }, scope)
   const view = await server.views.of(entry, scope.resource)
   return { object: view.object, view }

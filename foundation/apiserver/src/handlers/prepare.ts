@@ -61,6 +61,7 @@ export async function prepareCreate(
   const { strategy } = definition
   const now = timestamp(server.clock.now())
   let draft = object as Draft
+  await yieldIfLong()
   checkValueCount(draft)
   await yieldIfLong()
   strategy.applyDefaults?.(draft, { keepsNulls: mode.isApplied === true })
@@ -100,6 +101,7 @@ export async function prepareUpdate(
   const { strategy } = definition
   const now = timestamp(server.clock.now())
   let draft = object as Draft
+  await yieldIfLong()
   checkValueCount(draft, asJson(old))
   await yieldIfLong()
   strategy.applyDefaults?.(draft, { keepsNulls: mode.isApplied === true })

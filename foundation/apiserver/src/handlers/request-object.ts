@@ -96,6 +96,7 @@ async function decode(
   const parsed = parseBody(scope, expected, protobuf?.decode)
   await yieldIfLong()
   const { object, warnings } = decodeObject(parsed, expected, validation, registry)
+  await yieldIfLong()
   for (const warning of warnings) scope.warnings.push(warning)
   // Kinds with a Go type are decoded into new objects; custom resources keep what they share with the body.
   return { object, isShared: parsed.isShared && expected.isUnstructured }

@@ -1,5 +1,6 @@
 // Read, change, compare and swap: the loop behind PUT, PATCH and subresources (GuaranteedUpdate of the generic
 // registry). An unchanged object is not written; a terminating object is removed together with its last finalizer.
+import { yieldIfLong } from '@fairlead/client'
 import { asObject, badRequest, conflict, failure, fieldErrors, invalid, notFound, unknownError } from '@fairlead/kube'
 import type { JsonObject, KubeObject, ObjectMeta, StatusError } from '@fairlead/kube'
 import { forbiddenRequest } from '../auth/forbidden.ts'
@@ -75,7 +76,9 @@ async function attemptChange(
   checkVersion(scope, object, entry)
   const draft = await prepareUpdate(server, scope, object, current, change)
   using _admitted = change.internal === true ? undefined : await validated(server, scope, draft, current, change.dryRun)
+  await yieldIfLong()
   const stored = await toStored(draft, scope.resource)
+  await yieldIfLong()
   const writing = commit(server, scope, entry, stored, change.dryRun)
   // The write is in the batch now; the next writer builds on it while it is committed.
   lock?.[Symbol.dispose]()
@@ -132,7 +135,9 @@ async function commit(
     await store.reached(revision, scope.signal)
     return entry
   }
+  await yieldIfLong()
   checkStoredSize(stored, scope.resource.definition.strategy.maxObjectBytes)
+  await yieldIfLong()
   return dryRun ? undefined : store.write({ resource, key, expected: revision, object: stored }, scope)
 }
 

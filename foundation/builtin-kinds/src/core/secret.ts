@@ -52,20 +52,23 @@ function frozenErrors(object: KubeObject, old: KubeObject, fields: readonly stri
 function configMapErrors(object: KubeObject): FieldError[] {
   const text = mapAt(object, 'data')
   const binary = mapAt(object, 'binaryData')
-  const errors = Object.keys(text).flatMap((key) => [
-    ...keyErrors('data', key),
-    ...(Object.hasOwn(binary, key)
-      ? [fieldErrors.invalid(fieldPath('data', { key }), key, 'duplicate of key present in binaryData')]
-      : []),
-  ])
-  errors.push(...Object.keys(binary).flatMap((key) => keyErrors('binaryData', key)))
+  const errors: FieldError[] = []
+  for (const key of Object.keys(text)) {
+    errors.push(...keyErrors('data', key))
+    if (Object.hasOwn(binary, key))
+      errors.push(fieldErrors.invalid(fieldPath('data', { key }), key, 'duplicate of key present in binaryData'))
+  }
+  for (const key of Object.keys(binary)) errors.push(...keyErrors('binaryData', key))
   const size = Object.values(text).reduce((sum, value) => sum + Buffer.byteLength(value), 0) + decodedBytes(binary)
   if (size > maxDataBytes) errors.push(fieldErrors.tooLong('[]', maxDataBytes))
   return errors
 }
 
-function keyErrors(field: string, key: string): FieldError[] {
-  return invalidWith(fieldPath(field, { key }), key, configMapKey(key))
+const noErrors: readonly FieldError[] = []
+
+function keyErrors(field: string, key: string): readonly FieldError[] {
+  const messages = configMapKey(key)
+  return messages.length === 0 ? noErrors : invalidWith(fieldPath(field, { key }), key, messages)
 }
 
 function decodedBytes(data: Readonly<Record<string, string>>): number {

@@ -4,6 +4,7 @@
 import type { JsonObject, MutableJsonObject } from '../object.ts'
 import { deepFreeze } from '../json.ts'
 import { isJsonObject, setOwn } from '../own-property.ts'
+import type { Steps } from '../steps.ts'
 import { FieldsV1Error, parsePathElement, sortPathElements } from './path-element.ts'
 import type { PathElement } from './path-element.ts'
 
@@ -197,6 +198,21 @@ export function encodeFieldSet(set: FieldSet): JsonObject {
   return fields
 }
 
+/** Sets with more members are encoded in steps. */
+const largeLevel = 1000
+
+/** Computes {@link encodeFieldSet} in steps, so that it finds the result. Only the larger levels take steps. */
+export function* encodeFieldSetSteps(set: FieldSet): Steps<JsonObject> {
+  const known = encoded.get(set)
+  if (known !== undefined) return known
+  const fields = yield* encodeLevelSteps(set)
+  yield
+  deepFreeze(fields)
+  encoded.set(set, fields)
+  decoded.set(fields, set)
+  return fields
+}
+
 /** Returns the members of one level in the order of fieldsV1. */
 function inOrder(set: FieldSet): readonly (readonly [PathElement, FieldNode])[] {
   return sortPathElements([...set.keys()]).map((element) => [element, set.get(element)!])
@@ -206,9 +222,27 @@ const nothing: JsonObject = Object.freeze({})
 
 function encodeLevel(set: FieldSet): MutableJsonObject {
   const out: MutableJsonObject = {}
-  for (const [element, node] of inOrder(set)) {
-    const below = node.children === undefined ? nothing : encodeLevel(node.children)
-    setOwn(out, element, node.member && node.children !== undefined ? { '.': nothing, ...below } : below)
+  for (const [element, node] of inOrder(set))
+    setOwn(out, element, encodedNode(node, node.children === undefined ? nothing : encodeLevel(node.children)))
+  return out
+}
+
+function* encodeLevelSteps(set: FieldSet): Steps<MutableJsonObject> {
+  const out: MutableJsonObject = {}
+  const members = inOrder(set)
+  if (set.size > largeLevel) yield
+  let count = 0
+  for (const [element, node] of members) {
+    if (++count % largeLevel === 0) yield
+    setOwn(
+      out,
+      element,
+      encodedNode(node, node.children === undefined ? nothing : yield* encodeLevelSteps(node.children)),
+    )
   }
   return out
+}
+
+function encodedNode({ member, children }: FieldNode, below: JsonObject): JsonObject {
+  return member && children !== undefined ? { '.': nothing, ...below } : below
 }

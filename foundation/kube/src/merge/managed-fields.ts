@@ -16,7 +16,7 @@ import { differenceOf, emptyFieldSet, equalFieldSets, fieldSetOfPaths, unionOf }
 import type { FieldSet } from './field-set.ts'
 import { fieldsStillAsLastApplied, withLastApplied } from './last-applied.ts'
 import { objectTypeOf } from './merge-type.ts'
-import { decodeManagers, encodeManagers, managerIdentifier } from './managers.ts'
+import { decodeManagers, encodeManagerSteps, encodeManagers, managerIdentifier } from './managers.ts'
 import type { Manager, Managers } from './managers.ts'
 import { fieldElement, FieldsV1Error } from './path-element.ts'
 import { apply, update } from './updater.ts'
@@ -76,7 +76,7 @@ export function* trackUpdateSteps(request: UpdateRequest): Steps<KubeObject> {
   const actor = actorOf(request, 'Update', updated.apiVersion)
   const managers = yield* track(asJson(before), asJson(object), known, actor, request.now, context)
   yield
-  return withManagers(object, managers)
+  return yield* withManagersSteps(object, managers)
 }
 
 /**
@@ -137,7 +137,8 @@ class Apply {
     }
     const object = asObject(manager === 'kubectl' ? withLastApplied(result.object, asJson(applied)) : result.object)
     if (object === this.#before && live !== undefined && sameManagers(known, managers)) return live
-    return withManagers(object, managers)
+    yield
+    return yield* withManagersSteps(object, managers)
   }
 
   /**
@@ -309,6 +310,16 @@ function withoutManagedFields(object: KubeObject): KubeObject {
   if (object.metadata?.managedFields === undefined) return object
   const { managedFields: _, ...metadata } = object.metadata
   return { ...object, metadata }
+}
+
+/** Computes {@link withManagers} in steps. */
+function* withManagersSteps(object: KubeObject, managers: Managers): Steps<KubeObject> {
+  // Entries are remembered by manager.
+  for (const manager of managers.values()) {
+    yield* encodeManagerSteps(manager)
+    yield
+  }
+  return withManagers(object, managers)
 }
 
 function withManagers(object: KubeObject, managers: Managers): KubeObject {

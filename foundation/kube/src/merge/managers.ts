@@ -3,7 +3,8 @@
 import type { ManagedFieldsEntry, ObjectMeta } from '../object.ts'
 import { goQuote } from '../go-text.ts'
 import { isJsonObject } from '../own-property.ts'
-import { decodeFieldSet, emptyFieldSet, encodeFieldSet } from './field-set.ts'
+import type { Steps } from '../steps.ts'
+import { decodeFieldSet, emptyFieldSet, encodeFieldSet, encodeFieldSetSteps } from './field-set.ts'
 import type { FieldSet } from './field-set.ts'
 import { compareStrings, FieldsV1Error } from './path-element.ts'
 
@@ -81,6 +82,11 @@ function decodeManager(entry: ManagedFieldsEntry, index: number): Manager {
  */
 export function encodeManagers(managers: Managers): readonly ManagedFieldsEntry[] | undefined {
   return managers.size === 0 ? undefined : [...managers.values()].map(encodeManager).sort(compareEntries)
+}
+
+/** Encodes the fields of a manager in steps; {@link encodeManagers} finds them encoded. */
+export function* encodeManagerSteps({ fields }: Manager): Steps<void> {
+  yield* encodeFieldSetSteps(fields)
 }
 
 function encodeManager(manager: Manager): ManagedFieldsEntry {

@@ -11,6 +11,20 @@ const filename = {
 /** All commands of the capability. */
 export const commands: readonly Command[] = [
   command({
+    name: 'plan',
+    summary: 'Show the drafts that PackageVariants would make or change, before anything is written',
+    examples: ['fairlead variant plan -f variant.yaml', 'fairlead variant plan -f variants/ -n team-a'],
+    options: {
+      filename,
+      namespace: {
+        flags: '-n, --namespace <namespace>',
+        description: 'namespace of variants that name none; the namespace of the kubeconfig when left out',
+      },
+    },
+    usesCluster: true,
+    run: async (context) => (await import('./plan.ts')).run(context),
+  }),
+  command({
     name: 'tree',
     summary: 'Show the variants of a set: revisions, drafts, conflicts and failures',
     examples: ['fairlead variant tree fleet', 'fairlead variant tree fleet -n team-a'],

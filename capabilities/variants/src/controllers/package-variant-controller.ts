@@ -14,6 +14,7 @@ import { specErrors, withDefaults } from '../engine/variant/spec-errors.ts'
 import { selectUpstream } from '../engine/variant/upstream.ts'
 import type { PassReport } from '../runtime/variant-pass.ts'
 import { VariantPass } from '../runtime/variant-pass.ts'
+import { InjectionReader } from '../runtime/injection-reader.ts'
 import { PackageClient } from '../runtime/package-client.ts'
 import { VariantIndex } from '../runtime/variant-index.ts'
 
@@ -105,8 +106,11 @@ class VariantReconciler {
       return after(missingInterval)
     }
     const upstream = { name: selection.revision.name, warnings: selection.warnings }
+    const packages = new PackageClient(context.client, object)
+    const injection = new InjectionReader(context, object.metadata.namespace!, spec)
+    const passContext = { object, packages, injection, events: context.events }
     try {
-      const pass = await new VariantPass(context, {
+      const pass = await new VariantPass(passContext, {
         spec,
         upstream: selection.revision,
         revisions,

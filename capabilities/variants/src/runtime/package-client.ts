@@ -20,8 +20,24 @@ const apiVersion = PackageRevisionKind.apiVersion
 /** The answer of a preview. */
 export type Preview = NonNullable<PackageRevisionPreview['status']>
 
-/** The packages of a variant's namespace. */
-export class PackageClient {
+/** The packages of a variant's namespace: those of a server, or a plan in place of the writes. */
+export interface Packages {
+  /** Returns the files that a task would make. */
+  preview(task: Task): Promise<Preview>
+  /** Returns the files after functions that run once. */
+  runOnce(resources: PackageText, functions: Pipeline): Promise<Preview>
+  /** Returns the files of a revision. */
+  resources(name: string): Promise<PackageRevisionResources>
+  /** Creates a draft with these files: task, changes and render are one save. */
+  createDraft(workspaceName: string, task: Task, resources: PackageText, reason: string): Promise<PackageRevision>
+  /** Replaces the files of a draft, if it still is as it was read. */
+  saveDraft(read: PackageRevisionResources, resources: PackageText, reason: string): Promise<void>
+  /** Carries out the actions of one revision: a delete, or one update for all others. */
+  act(revision: PackageRevision, actions: readonly RevisionAction[]): Promise<void>
+}
+
+/** The packages of a server. */
+export class PackageClient implements Packages {
   readonly #client: Client
   readonly #variant: PackageVariant
   readonly #namespace: string
@@ -32,12 +48,10 @@ export class PackageClient {
     this.#namespace = variant.metadata.namespace!
   }
 
-  /** Returns the files that a task would make. */
   preview(task: Task): Promise<Preview> {
     return this.#preview({ tasks: [task] })
   }
 
-  /** Returns the files after functions that run once. */
   runOnce(resources: PackageText, functions: Pipeline): Promise<Preview> {
     return this.#preview({ resources, functions })
   }
@@ -47,12 +61,10 @@ export class PackageClient {
     return this.#preview({ resources, render: true })
   }
 
-  /** Returns the files of a revision. */
   resources(name: string): Promise<PackageRevisionResources> {
     return this.#client.get(PackageRevisionResourcesKind, { namespace: this.#namespace, name })
   }
 
-  /** Creates a draft with these files: task, changes and render are one save. */
   createDraft(workspaceName: string, task: Task, resources: PackageText): Promise<PackageRevision> {
     const { labels, annotations, downstream } = this.#variant.spec
     return this.#client.create<PackageRevision>({
@@ -75,12 +87,10 @@ export class PackageClient {
     })
   }
 
-  /** Replaces the files of a draft, if it still is as it was read. */
-  saveDraft(read: PackageRevisionResources, resources: PackageText): Promise<PackageRevisionResources> {
-    return this.#client.update({ ...read, spec: { ...read.spec, resources } })
+  async saveDraft(read: PackageRevisionResources, resources: PackageText): Promise<void> {
+    await this.#client.update({ ...read, spec: { ...read.spec, resources } })
   }
 
-  /** Carries out the actions of one revision: a delete, or one update for all others. */
   async act(revision: PackageRevision, actions: readonly RevisionAction[]): Promise<void> {
     const { uid, resourceVersion, name } = revision.metadata
     if (actions.some(({ op }) => op === 'delete')) {

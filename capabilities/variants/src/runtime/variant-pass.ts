@@ -1,6 +1,6 @@
 // One pass over a variant: carries out the plans of the engine, and returns what is known of the variant afterwards.
 // Start with VariantPass.run.
-import type { ReconcileContext } from '@fairlead/controller'
+import type { ObjectEvents } from '@fairlead/controller'
 import { isDeepStrictEqual } from 'node:util'
 import { StatusError, conflict, findCondition } from '@fairlead/kube'
 import { PackageError, porchGroup, unmetGates } from '@fairlead/packages'
@@ -19,10 +19,9 @@ import { mutate } from '../engine/mutation/mutate.ts'
 import type { Mutation } from '../engine/mutation/mutate.ts'
 import { MutationError } from '../engine/mutation/package-text.ts'
 import type { PackageText } from '../engine/mutation/package-text.ts'
-import { InjectionReader } from './injection-reader.ts'
+import type { InjectionReader } from './injection-reader.ts'
 import { inputHash, knownPoints } from './input-hash.ts'
-import { PackageClient } from './package-client.ts'
-import type { Preview } from './package-client.ts'
+import type { Packages, Preview } from './package-client.ts'
 
 type Target = NonNullable<PackageVariantStatus['downstreamTargets']>[number]
 type Conflicts = NonNullable<Preview['conflicts']>
@@ -46,6 +45,14 @@ interface TargetOutcome {
   readonly unmetGates?: readonly string[]
 }
 
+/** What a pass works with. */
+export interface PassContext {
+  readonly object: PackageVariant
+  readonly packages: Packages
+  readonly injection: InjectionReader
+  readonly events: Pick<ObjectEvents, 'normal'>
+}
+
 /** The inputs of a pass. */
 export interface PassInput {
   readonly spec: PackageVariantSpec
@@ -58,18 +65,17 @@ export interface PassInput {
 
 /** One pass. */
 export class VariantPass {
-  readonly #context: ReconcileContext<PackageVariant>
+  readonly #context: PassContext
   readonly #input: PassInput
-  readonly #packages: PackageClient
+  readonly #packages: Packages
   readonly #injection: InjectionReader
   readonly #observed: readonly ObservedRevision[]
 
-  constructor(context: ReconcileContext<PackageVariant>, input: PassInput) {
-    const { object, client } = context
+  constructor(context: PassContext, input: PassInput) {
     this.#context = context
     this.#input = input
-    this.#packages = new PackageClient(client, object)
-    this.#injection = new InjectionReader(context, object.metadata.namespace!, input.spec)
+    this.#packages = context.packages
+    this.#injection = context.injection
     this.#observed = input.revisions.map((revision) => observedRevision(revision))
   }
 
@@ -112,7 +118,8 @@ export class VariantPass {
       const revision = this.#input.revisions.find(({ metadata }) => metadata.name === name)
       if (revision === undefined) continue
       await this.#packages.act(revision, own)
-      this.#context.log.info('Changed PackageRevision', { revision: name, reason: own[0]!.reason })
+      const what = own.map((action) => ('to' in action ? `${action.op} ${action.to}` : action.op)).join(', ')
+      this.#context.events.normal('RevisionChanged', `${name}: ${what}: ${own[0]!.reason}`, { action: own[0]!.op })
     }
   }
 
@@ -151,7 +158,13 @@ export class VariantPass {
         return this.#createDraft(decided.task, mutation, conflicts, decided.reason)
       case 'save':
       case 'rebase':
-        return this.#save(target, read, mutation, merge === undefined ? this.#formerConflicts(target) : conflicts)
+        return this.#save(
+          target,
+          read,
+          mutation,
+          merge === undefined ? this.#formerConflicts(target) : conflicts,
+          decided.reason,
+        )
       default:
         throw new Error(`unknown plan ${String(decided satisfies never)}`)
     }
@@ -168,7 +181,7 @@ export class VariantPass {
   async #createDraft(task: Task, mutation: Mutation, conflicts: Conflicts, reason: string): Promise<TargetOutcome> {
     const workspace = nextWorkspaceName(this.#input.spec.downstream, this.#observed)
     return this.#rendering(mutation, conflicts, async () => {
-      const created = await this.#packages.createDraft(workspace, task, mutation.files)
+      const created = await this.#packages.createDraft(workspace, task, mutation.files, reason)
       const name = created.metadata.name!
       this.#context.events.normal('DraftCreated', `Created the draft ${name}: ${reason}`, { action: task.type })
       return this.#settled(observedRevision(created), mutation, conflicts, created)
@@ -180,12 +193,13 @@ export class VariantPass {
     before: PackageRevisionResources,
     mutation: Mutation,
     conflicts: Conflicts,
+    reason: string,
   ): Promise<TargetOutcome> {
     const { name } = target
     const read = target.lifecycle === 'Proposed' ? await this.#returnToDraft(target, before) : before
     return this.#rendering(mutation, conflicts, async () => {
-      await this.#packages.saveDraft(read, mutation.files)
-      this.#context.events.normal('DraftUpdated', `Updated the draft ${name}`, { action: 'Save' })
+      await this.#packages.saveDraft(read, mutation.files, reason)
+      this.#context.events.normal('DraftUpdated', `Updated the draft ${name}: ${reason}`, { action: 'Save' })
       // The commit is known once the change of the revision arrives, which wakes the variant.
       const { commit: _commit, ...entry } = this.#entry(target)
       return { target: entry, mutation, conflicts, renderFailure: null }

@@ -23,6 +23,7 @@ const parts: readonly Part[] = [
   { name: "others' clients", program: 'clients/main.ts', args: [] },
   { name: 'helm', program: 'long/helm.ts', args: [] },
   { name: 'Metacontroller', program: 'long/metacontroller.ts', args: [] },
+  { name: 'beside Metacontroller', program: 'long/metacontroller-differential.ts', args: [] },
   { name: "Metacontroller's integration tests", program: 'long/metacontroller-suite.ts', args: [] },
   { name: 'official suite', program: 'long/official-suite.ts', args: [] },
   { name: 'package updates beside kpt', program: 'long/kpt-updates.ts', args: ['2000'] },

@@ -55,7 +55,7 @@ interface Cases {
   }[]
 }
 
-const file = new URL('../cases/metacontroller.json', import.meta.url)
+const file = new URL('cases/metacontroller.json', import.meta.url)
 const cases = JSON.parse(readFileSync(file, 'utf8')) as Cases
 
 function placed(metadata: Place): KubeObject {

@@ -282,7 +282,9 @@ describe('fairlead map render', () => {
   test('exits 2 without files and for an unknown output format', async () => {
     expect((await runCommand('render', {})).code).toBe(2)
     expect((await runCommand('render', { filename: files, output: 'xml' })).code).toBe(2)
-    expect((await runCommand('render', { filename: [files[1]!] })).err).toContain('There is no MapController in')
+    expect((await runCommand('render', { filename: [files[1]!] })).err).toContain(
+      'There is no MapController, CompositeController or DecoratorController in',
+    )
   })
 })
 

@@ -13,20 +13,21 @@ const resolve = {
 export const commands: readonly Command[] = [
   command({
     name: 'render',
-    summary: 'Print the outputs that map controllers would create, change and delete, with reasons',
+    summary: 'Print what controllers would create, change and delete for the objects of files, with reasons',
     examples: [
       'fairlead map render -f controller.yaml -f objects.yaml',
       'fairlead map render -f . --hook http://127.0.0.1:8080 -o yaml',
+      'fairlead metacontroller render -f composite.yaml -f parents.yaml --hook http://127.0.0.1:8080',
     ],
     options: {
       filename: {
         flags: '-f, --filename <file>',
-        description: 'file or folder with MapControllers, parents, inputs, outputs; - is standard input',
+        description: 'file or folder with controllers and the objects that exist; - is standard input',
         repeatable: true,
       },
       hook: {
         flags: '--hook <url>',
-        description: 'base address of the hooks in place of those in the files; /map and /tombstone are appended',
+        description: 'base address of the hooks in place of those in the files; /map, /sync and so on are appended',
       },
       resolve,
       output: {

@@ -1,4 +1,4 @@
-// `fairlead map render`: the writes that map controllers would make for the objects of some files, with their reasons.
+// `fairlead metacontroller render`: the writes that controllers would make for the objects of some files, with their reasons.
 import { systemClock } from '@fairlead/client'
 import type { CommandContext } from '@fairlead/controller/command'
 import { SelectorError } from '@fairlead/kube'
@@ -16,11 +16,16 @@ import {
 } from '@fairlead/offline'
 import type { MapController } from '../api.ts'
 import { ExpressionError } from '../hook/expression.ts'
+import { InvalidHookError } from '../hook/make-hooks.ts'
 import { readMapManifests } from '../offline/manifests.ts'
 import { parentPlan } from '../offline/plans.ts'
 import type { RenderedParent } from '../offline/rendering.ts'
 import { renderController } from '../offline/rendering.ts'
-import { offlineHooks, withHookAt } from './offline-hooks.ts'
+import { syncPlan } from '../offline/sync-plans.ts'
+import type { RenderedSync } from '../offline/sync-rendering.ts'
+import { renderSync } from '../offline/sync-rendering.ts'
+import { SpecError } from '../sync/spec-error.ts'
+import { offlineHooks, offlineSyncHooks, withHookAt } from './offline-hooks.ts'
 
 interface Options {
   readonly filename: readonly string[]
@@ -33,8 +38,11 @@ interface Options {
 export async function run(context: CommandContext<Options, unknown>): Promise<number> {
   const { filename, hook, resolve, output } = context.options
   if (filename.length === 0) throw usageError('Name the files: -f controller.yaml -f objects.yaml')
-  const { objects, controllers } = await readMapManifests(filename, context.stdin)
-  if (controllers.length === 0) throw new CommandError(`There is no MapController in ${filename.join(', ')}`)
+  const { objects, controllers, syncControllers } = await readMapManifests(filename, context.stdin)
+  if (controllers.length + syncControllers.length === 0)
+    throw new CommandError(
+      `There is no MapController, CompositeController or DecoratorController in ${filename.join(', ')}`,
+    )
   const addresses = hostAddresses(resolve)
   const catalog = new KindCatalog(objects)
   const parents: RenderedParent[] = []
@@ -51,9 +59,21 @@ export async function run(context: CommandContext<Options, unknown>): Promise<nu
       throw new ManifestError(file, line, problem, { cause: error })
     }
   }
+  const synced: RenderedSync[] = []
+  for (const { file, line, controller } of syncControllers) {
+    try {
+      await using hooks = offlineSyncHooks(controller, addresses, hook)
+      synced.push(...(await renderSync({ controller, objects, catalog, hooks, signal: context.signal })))
+    } catch (error) {
+      const isUsers = [SelectorError, UnknownKindError, SpecError, InvalidHookError].some((one) => error instanceof one)
+      if (!isUsers) throw error
+      const problem = `${controller.kind} ${controller.metadata.name ?? ''}: ${(error as Error).message}`
+      throw new ManifestError(file, line, problem, { cause: error })
+    }
+  }
   for (const line of scopeNotes(controllers, objects, catalog)) context.err(line)
-  context.out(formatPlan(parents.map(parentPlan), output))
-  return parents.some(hasFailed) ? exitCode.error : exitCode.ok
+  context.out(formatPlan([...parents.map(parentPlan), ...synced.map(syncPlan)], output))
+  return parents.some(hasFailed) || synced.some(({ error }) => error !== undefined) ? exitCode.error : exitCode.ok
 }
 
 /** Returns a line for each kind of parents that could as well be cluster-scoped. */

@@ -5,6 +5,8 @@ import type { Manager } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import type { CompositeController } from '../api.ts'
 import { apiVersion } from '../api.ts'
+import type { Flavour } from '../sync/flavour.ts'
+import type { KindResolver } from '../sync/kind-resolver.ts'
 import { SpecError } from '../sync/spec-error.ts'
 import type { SyncControllersOptions } from '../sync/sync-controllers.ts'
 import { SyncControllers } from '../sync/sync-controllers.ts'
@@ -20,6 +22,19 @@ export const compositeControllerKind: Kind<CompositeControllerObject> = kind<Com
   { plural: 'compositecontrollers', namespaced: false },
 )
 
+/** Returns the flavour of a CompositeController. Throws SpecError, SelectorError and what the lookup throws. */
+export async function compositeFlavourOf(controller: CompositeController, resolve: KindResolver): Promise<Flavour> {
+  const { parentResource, childResources = [] } = controller.spec
+  const parent = await resolve.parent(parentResource)
+  if (!parent.hasStatusSubresource)
+    throw new SpecError(
+      'NoStatusSubresource',
+      `CRD [${parent.plural}.${parent.group}] does not have subresource 'Status' enabled`,
+    )
+  const children = await Promise.all(childResources.map((child) => resolve.child(child)))
+  return compositeFlavour(controller, parent, children)
+}
+
 /** Runs all CompositeControllers of a cluster. */
 export function compositeControllers(
   manager: Manager,
@@ -32,16 +47,6 @@ export function compositeControllers(
     finalizerPrefix,
     specOf: ({ spec }) => spec,
     resources: ({ spec }) => [spec.parentResource, ...(spec.childResources ?? [])],
-    flavour: async (controller, resolve) => {
-      const { parentResource, childResources = [] } = controller.spec
-      const parent = await resolve.parent(parentResource)
-      if (!parent.hasStatusSubresource)
-        throw new SpecError(
-          'NoStatusSubresource',
-          `CRD [${parent.plural}.${parent.group}] does not have subresource 'Status' enabled`,
-        )
-      const children = await Promise.all(childResources.map((child) => resolve.child(child)))
-      return compositeFlavour(controller, parent, children)
-    },
+    flavour: compositeFlavourOf,
   })
 }

@@ -3,6 +3,7 @@ import type { KubeObject } from '@fairlead/kube'
 import { CrdSchemas, readManifests, validManifests } from '@fairlead/offline'
 import type { MapController } from '../api.ts'
 import { apiVersion } from '../api.ts'
+import type { SyncManifest } from './sync-rendering.ts'
 import { crds } from '../generated/crds.ts'
 
 /** The objects of some files. */
@@ -10,6 +11,8 @@ export interface MapManifests {
   readonly objects: readonly KubeObject[]
   /** The MapControllers among the objects. */
   readonly controllers: readonly ControllerManifest[]
+  /** The CompositeControllers and DecoratorControllers among the objects. */
+  readonly syncControllers: readonly SyncControllerManifest[]
 }
 
 /** A MapController and where it was read. */
@@ -18,6 +21,11 @@ export interface ControllerManifest {
   /** From 1. */
   readonly line: number
   readonly controller: MapController
+}
+
+/** A CompositeController or DecoratorController and where it was read. */
+export interface SyncControllerManifest extends Pick<ControllerManifest, 'file' | 'line'> {
+  readonly controller: SyncManifest
 }
 
 /**
@@ -33,7 +41,14 @@ export async function readMapManifests(paths: readonly string[], stdin: () => Pr
     controllers: valid
       .filter(({ object }) => isMapController(object))
       .map(({ file, line, object }) => ({ file, line, controller: object as unknown as MapController })),
+    syncControllers: valid
+      .filter(({ object }) => isSyncController(object))
+      .map(({ file, line, object }) => ({ file, line, controller: object as unknown as SyncManifest })),
   }
+}
+
+function isSyncController({ kind, apiVersion: version }: KubeObject): boolean {
+  return (kind === 'CompositeController' || kind === 'DecoratorController') && version === apiVersion
 }
 
 function isMapController(object: KubeObject): boolean {

@@ -38,15 +38,25 @@ export interface RevisionSyncOptions<R extends RevisionResponse> {
   readonly onWrite: (write: OutputWrite) => void
 }
 
-/**
- * Returns the response of all revisions together; undefined when a kind was lost during the calls. Throws what `ask`
- * throws, ResponseError and StatusError.
- */
-export async function syncRevisions<R extends RevisionResponse>(
-  options: RevisionSyncOptions<R>,
-): Promise<R | undefined> {
-  const { parent, parentKind, kinds, rules, claims, children, writer, ask } = options
-  const observed = (await writer.claim(claims)).map(({ object }) => object as ControllerRevision)
+/** The decision on the revisions of one parent. */
+export interface RevisionDecision<R extends RevisionResponse> {
+  /** The response of all revisions together. */
+  readonly response: R
+  /** The ControllerRevisions to keep, with their children; all others are deleted. */
+  readonly kept: readonly KeptRevision[]
+}
+
+/** What decides on the revisions of a parent. */
+export type RevisionFacts<R extends RevisionResponse> = Pick<
+  RevisionSyncOptions<R>,
+  'parent' | 'parentKind' | 'kinds' | 'rules' | 'children' | 'ask'
+> & { readonly observed: readonly ControllerRevision[] }
+
+/** Calls the hook for every revision of a parent and decides on them. Throws what `ask` throws, and ResponseError. */
+export async function decideRevisions<R extends RevisionResponse>(
+  facts: RevisionFacts<R>,
+): Promise<RevisionDecision<R>> {
+  const { parent, parentKind, kinds, rules, observed, children, ask } = facts
   const patch = parentPatch(parent, rules.fieldPaths)
   const latest =
     observed.find((revision) => isRevision(revision, patch)) ?? newRevision(parent, parentKind, patch, rules)
@@ -59,8 +69,6 @@ export async function syncRevisions<R extends RevisionResponse>(
         : ask(withParentPatch(parent, revision.parentPatch, rules.fieldPaths), keyOf(revision).name),
     ),
   )
-  // A ControllerRevision or a child that is missing may be unknown instead of deleted.
-  if (!options.areKnown()) return undefined
   const [first, ...rest] = revisions.map((revision, at) => ({
     name: revision.metadata.name ?? '',
     recorded: revision.children ?? [],
@@ -71,18 +79,34 @@ export async function syncRevisions<R extends RevisionResponse>(
     const recorded = rollout.recorded[at] ?? []
     return at === 0 || recorded.length > 0 ? [{ revision, recorded }] : []
   })
-  await writeRevisions(observed, kept, options)
   const resyncs = responses.flatMap(({ resyncAfterSeconds }) => resyncAfterSeconds ?? [])
-  return {
+  const response = {
     ...responses[0]!,
     children: rollout.desired,
     status: withUpdatedCondition(responses[0]!.status, rollout.condition),
     resyncAfterSeconds: resyncs.length === 0 ? undefined : Math.min(...resyncs),
     finalized: responses.every(({ finalized }) => finalized),
   }
+  return { response, kept }
 }
 
-interface KeptRevision {
+/**
+ * Syncs the revisions of a parent. Returns the response of all of them; undefined when a kind was lost during the
+ * calls. Throws what `ask` throws, ResponseError and StatusError.
+ */
+export async function syncRevisions<R extends RevisionResponse>(
+  options: RevisionSyncOptions<R>,
+): Promise<R | undefined> {
+  const observed = (await options.writer.claim(options.claims)).map(({ object }) => object as ControllerRevision)
+  const { response, kept } = await decideRevisions({ ...options, observed })
+  // A ControllerRevision or a child that is missing may be unknown instead of deleted.
+  if (!options.areKnown()) return undefined
+  await writeRevisions(observed, kept, options)
+  return response
+}
+
+/** A ControllerRevision that is kept. */
+export interface KeptRevision {
   readonly revision: ControllerRevision
   readonly recorded: readonly RevisionChildren[]
 }

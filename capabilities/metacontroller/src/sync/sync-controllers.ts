@@ -6,7 +6,7 @@ import type { Controller, Manager, ReconcileContext, Result } from '@fairlead/co
 import { after, anyOf, generationChanged, labelsChanged } from '@fairlead/controller'
 import type { Condition, KubeObject } from '@fairlead/kube'
 import { SelectorError, condition, isTerminating, parseApiVersion } from '@fairlead/kube'
-import type { ChildKind, ChildMethod, StatusCheck } from '../children/child.ts'
+import type { ChildKind } from '../children/child.ts'
 import type { ResourceName } from '../engine/kinds.ts'
 import type { ResolvedResource } from '../engine/resource.ts'
 import type { CallMetrics } from '../hook/call-metrics.ts'
@@ -14,6 +14,8 @@ import type { HookDependencies } from '../hook/make-hooks.ts'
 import { InvalidHookError } from '../hook/make-hooks.ts'
 import { clientKind } from '../runtime/client-kind.ts'
 import { discoveredResource } from '../runtime/discovered-resource.ts'
+import type { KindResolver } from './kind-resolver.ts'
+import { childKindOf } from './kind-resolver.ts'
 import type { LeftoverFinalizers } from './leftover-finalizers.ts'
 import { removeLeftoverFinalizers } from './leftover-finalizers.ts'
 import type { SyncSettings } from './settings.ts'
@@ -28,18 +30,6 @@ import { syncReadiness } from './sync-readiness.ts'
 /** The part of a spec that all of these controllers have. */
 export interface SyncSpec extends HooksSpec {
   readonly resyncPeriodSeconds?: number
-}
-
-/** `updateStrategy` of a child resource. */
-export interface ChildStrategy {
-  readonly method?: ChildMethod
-  readonly statusChecks?: { readonly conditions?: readonly StatusCheck[] }
-}
-
-/** Looks up the kinds that a spec names. Throws ClientError `UnknownKind`, SpecError. */
-export interface KindResolver {
-  parent(name: ResourceName & { readonly ignoreStatusChanges?: boolean }): Promise<ParentKind>
-  child(name: ResourceName & { readonly updateStrategy?: ChildStrategy }): Promise<ChildKind>
 }
 
 /** A kind of controllers. */
@@ -291,8 +281,7 @@ class DiscoveredKinds implements KindResolver {
   }
 
   async child(name: Parameters<KindResolver['child']>[0]): Promise<ChildKind> {
-    const { method = 'OnDelete', statusChecks } = name.updateStrategy ?? {}
-    return { ...(await this.#resource(name)), method, statusChecks: statusChecks?.conditions ?? [] }
+    return childKindOf(await this.#resource(name), name.updateStrategy)
   }
 
   #resource(name: ResourceName): Promise<ResolvedResource> {

@@ -53,7 +53,8 @@ function repository(name: string, git: object, sync?: object): KubeObject {
 async function serves(client: Client, revisions: readonly string[], repositories: readonly string[]): Promise<boolean> {
   const [served, registered] = await Promise.all([client.list(PackageRevisionKind), client.list(RepositoryKind)])
   const ready = registered.items.filter(
-    ({ status }) =>
+    ({ metadata, status }) =>
+      status?.observedGeneration === metadata.generation &&
       status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true,
   )
   const namesOf = (objects: readonly KubeObject[]): string =>

@@ -117,18 +117,18 @@ test('objects of a kind are selected once their reading is granted, in the names
   ] as const)
     await stage.client.create({
       apiVersion: 'v1',
-      kind: 'ConfigMap',
+      kind: 'ResourceQuota',
       metadata: { namespace, name, labels: { t: 'x' } },
     })
-  const objectSelector = { apiVersion: 'v1', kind: 'ConfigMap', matchLabels: { t: 'x' } }
+  const objectSelector = { apiVersion: 'v1', kind: 'ResourceQuota', matchLabels: { t: 'x' } }
   await stage.repository('edge-1')
   const template = { downstream: { repo: 'edge-1', packageExpr: "target.name + '-web'" } }
   await stage.apply('teams', { upstream, targets: [{ objectSelector, template }] })
   const refused = await stage.set('teams', ({ status }) => status?.failed === 1)
   const message = refused.status?.failures?.[0]?.message
-  expect(message).toContain('configmaps')
+  expect(message).toContain('resourcequotas')
   expect(message).toContain('fairlead variant rbac -f SET.yaml')
-  const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'watch'] }]
+  const rules = [{ apiGroups: [''], resources: ['resourcequotas'], verbs: ['get', 'list', 'watch'] }]
   await stage.grant('teams', rules, 'system:serviceaccount:fairlead-system:fairlead-variants')
   await stage.variant('teams-edge-1-red-web')
   const set = await stage.set('teams', ({ status }) => status?.failed === 0)

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Client } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
-import { PackageVariantKind } from '@fairlead/variants'
+import { PackageVariantKind, PackageVariantSetKind } from '@fairlead/variants'
 import { conditionOf, VariantStage } from './stage.ts'
 
 let stage: VariantStage
@@ -136,4 +136,22 @@ test('a Secret is never injected, whatever the rights of the writer', async () =
   const gated = await stage.ready('web', 'GatesNotMet')
   expect(conditionOf(gated, 'ConfigInjected')?.message).toContain('Secrets are never injected')
   expect((await stage.files('edge.web.packagevariant-1'))['endpoints.yaml']).not.toContain('spec')
+})
+
+test('a writer who may not list the objects of a kind selects none of them through a set', async () => {
+  const { apiVersion, kind } = PackageVariantSetKind
+  const template = { downstream: { repo: 'edge', packageExpr: "target.annotations['example.com/token']" } }
+  const set = {
+    apiVersion,
+    kind,
+    metadata: { name: 'fleet', namespace: 'team-a' },
+    spec: {
+      upstream: { repo: 'catalog', package: 'web', revision: 1 },
+      targets: [{ objectSelector: { apiVersion: 'v1', kind: 'ConfigMap' }, template }],
+    },
+  } as unknown as KubeObject
+  await expect(ann.create(set)).rejects.toThrow('objectSelector reads ConfigMap objects')
+  const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }]
+  await stage.packages.grant('ann-lists', rules, 'ann', 'team-a')
+  await ann.create(set)
 })

@@ -18,12 +18,17 @@ export interface ExampleProcess {
   readonly resolve: string
 }
 
+/** One entry of `order`: the objects of a file, or the key (`namespace/name`) of a PackageRevision to publish. */
+export type ExampleStep =
+  | { readonly file: string; readonly objects: readonly KubeObject[] }
+  | { readonly publish: string }
+
 export interface Example {
   readonly name: string
   readonly folder: string
   readonly summary: string
-  /** Manifests in the order in which they are applied, one list per file. */
-  readonly manifests: readonly { readonly file: string; readonly objects: readonly KubeObject[] }[]
+  /** The steps that load it, in order. */
+  readonly steps: readonly ExampleStep[]
   readonly processes: readonly ExampleProcess[]
   readonly simulate: string | undefined
   readonly attempts: readonly { readonly command: string; readonly shows: string }[]
@@ -43,7 +48,11 @@ export function readExample(name: string): Example {
     name,
     folder,
     summary: text(spec['summary'], file, 'summary'),
-    manifests: list(spec['order'], file, 'order').map((entry) => readManifest(folder, String(entry))),
+    steps: list(spec['order'], file, 'order').map((entry) =>
+      typeof entry === 'string'
+        ? readManifest(folder, entry)
+        : { publish: text((entry as JsonObject)['publish'], file, 'order[].publish') },
+    ),
     processes: list(spec['processes'] ?? [], file, 'processes').map((entry) =>
       processOf(entry as JsonObject, file, folder),
     ),

@@ -2,7 +2,7 @@
 import type { Client } from '@fairlead/client'
 import { CustomResourceDefinition, kind } from '@fairlead/client'
 import { isConditionTrue } from '@fairlead/kube'
-import type { KubeObject } from '@fairlead/kube'
+import type { Condition, KubeObject } from '@fairlead/kube'
 import { systemNamespace } from './identities.ts'
 import type { Example } from './example.ts'
 
@@ -17,12 +17,14 @@ const ConfigMap = kind<KubeObject>('v1', 'ConfigMap', { plural: 'configmaps', na
 export async function loadExample(admin: Client, example: Example): Promise<boolean> {
   const marker = { namespace: systemNamespace, name: markerName(example.name) }
   if ((await admin.find(ConfigMap, marker)) !== undefined) return false
-  for (const { objects } of example.manifests) await applyAll(admin, objects)
+  for (const step of example.steps)
+    if ('publish' in step) await publish(admin, step.publish)
+    else await applyAll(admin, step.objects)
   await admin.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: marker, data: { summary: example.summary } })
   return true
 }
 
-/** Time for a definition to be established. Milliseconds. */
+/** Time for a definition to be established, or a repository to be opened. Milliseconds. */
 const establishedTimeout = 30_000
 
 const prefix = 'example-'
@@ -38,10 +40,13 @@ export async function otherExamples(admin: Client, current: Example | undefined)
   return names.filter((name) => name !== (current && markerName(current.name))).map((name) => name.slice(prefix.length))
 }
 
-/** Applies definitions first and waits until they are established, then applies everything else in order. */
+/** Applies objects in order. Later ones need the definitions to be established, and the Repositories to be ready. */
 async function applyAll(admin: Client, objects: readonly KubeObject[]): Promise<void> {
+  const repositories: KubeObject[] = []
   for (const object of objects) {
-    await admin.apply(object, { manager, force: false })
+    // The server writes the first files of a package.
+    await admin.apply(object, { manager, force: object.kind === 'PackageRevisionResources' })
+    if (object.kind === 'Repository') repositories.push(object)
     if (object.kind !== 'CustomResourceDefinition') continue
     await admin.waitFor(
       CustomResourceDefinition,
@@ -51,4 +56,39 @@ async function applyAll(admin: Client, objects: readonly KubeObject[]): Promise<
     )
     admin.discovery.invalidate()
   }
+  for (const { apiVersion, metadata } of repositories)
+    await admin.waitFor(
+      kind<WithConditions>(apiVersion, 'Repository'),
+      { namespace: metadata.namespace!, name: metadata.name! },
+      ({ status }) => isConditionTrue(status?.conditions, 'Ready'),
+      { timeout: establishedTimeout },
+    )
+}
+
+interface WithConditions extends KubeObject {
+  readonly status?: { readonly conditions?: readonly Condition[] }
+}
+
+interface Revision extends KubeObject {
+  readonly spec: { readonly lifecycle?: string }
+}
+
+const PackageRevision = kind<Revision>('porch.kpt.dev/v1alpha1', 'PackageRevision')
+
+/** Proposes and approves a package revision, as `fairlead rpkg propose` and `fairlead rpkg approve` do. */
+async function publish(admin: Client, key: string): Promise<void> {
+  const { spec } = await admin.get(PackageRevision, key)
+  if (spec.lifecycle === 'Published') return
+  if (spec.lifecycle === 'Draft') await setLifecycle(admin, key, 'Proposed', {})
+  await setLifecycle(admin, key, 'Published', { subresource: 'approval' })
+}
+
+async function setLifecycle(
+  admin: Client,
+  key: string,
+  lifecycle: string,
+  options: { readonly subresource?: string },
+): Promise<void> {
+  const revision = await admin.get(PackageRevision, key)
+  await admin.update({ ...revision, spec: { ...revision.spec, lifecycle } }, { ...options, manager })
 }

@@ -2,6 +2,7 @@
 // them, and copies objects into packages, so they must be allowed to do so themselves.
 import type { RequiredAccess } from '@fairlead/controller'
 import { isDeepStrictEqual } from 'node:util'
+import { parseApiVersion } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { pluralOf } from '@fairlead/offline'
 import { porchGroup } from '@fairlead/packages'
@@ -37,6 +38,7 @@ export function setAccess(object: KubeObject, old: KubeObject | undefined): read
   if (old !== undefined && isDeepStrictEqual(old.spec, spec)) return []
   const targets = (spec?.['targets'] ?? []) as readonly {
     readonly template?: { readonly injectors?: readonly Injector[] }
+    readonly objectSelector?: { readonly apiVersion?: string; readonly kind?: string }
   }[]
   const injectors = targets.flatMap(({ template }) => template?.injectors ?? [])
   return [
@@ -48,6 +50,9 @@ export function setAccess(object: KubeObject, old: KubeObject | undefined): read
       reason: 'a PackageVariantSet makes PackageVariants',
     },
     ...packageAccess(namespace, 'a PackageVariantSet'),
+    ...targets.flatMap(({ objectSelector }) =>
+      objectSelector === undefined ? [] : [selectorAccess(namespace, objectSelector)],
+    ),
     // The names may be expressions.
     ...injectors.map((injector) => injectorAccess(namespace, injector, undefined)),
   ]
@@ -83,6 +88,20 @@ function injectorAccess(
     ...(namespace !== undefined && { namespace }),
     ...(name !== undefined && { name }),
     reason: `an injector copies ${selected} objects into the package${group === undefined && kind !== undefined ? '; an injector with a kind of another API group needs its group' : ''}`,
+  }
+}
+
+/** Labels, annotations and names of selected objects end up in variants, which their readers may see. */
+function selectorAccess(
+  namespace: string | undefined,
+  { apiVersion = '', kind = '' }: { readonly apiVersion?: string; readonly kind?: string },
+): RequiredAccess {
+  return {
+    verb: 'list',
+    group: parseApiVersion(apiVersion).group,
+    resource: pluralOf(kind),
+    ...(namespace !== undefined && { namespace }),
+    reason: `objectSelector reads ${kind} objects`,
   }
 }
 

@@ -1,6 +1,6 @@
 // The controller of PackageVariantSets: reads what the targets select, plans the variants, writes them and reports.
 import { appliedFields } from '@fairlead/client'
-import { annotationsChanged, anyOf, deletionBegan, labelsChanged } from '@fairlead/controller'
+import { after, annotationsChanged, anyOf, deletionBegan, labelsChanged } from '@fairlead/controller'
 import type { Controller, InformerUse, Manager, ReconcileContext, Result } from '@fairlead/controller'
 import { findCondition, formatKey, isControlledBy, isTerminating, keyOf } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
@@ -23,6 +23,8 @@ import { WrittenVariants } from '../runtime/written-variants.ts'
 const concurrency = 4
 /** Milliseconds in which changes of the variants of a set are gathered. */
 const gatherInterval = 250
+/** Milliseconds until a write that the server refused is tried again. */
+const refusedRetry = 60_000
 
 const manager = 'fairlead-package-variant-sets'
 const bySetUpstream = 'set-upstream'
@@ -138,7 +140,7 @@ export class PackageVariantSetController implements Disposable {
       .map(stateOf)
     await status.apply(statusOf(plan, failures, states))
     if (written.retry !== undefined) throw written.retry
-    return undefined
+    return written.isRefused ? after(refusedRetry) : undefined
   }
 
   /** Returns the variants that a set controls. */

@@ -18,6 +18,8 @@ export interface Written {
   readonly collisions: readonly KubeObject[]
   /** The first error that another attempt may end. */
   readonly retry: unknown
+  /** The server refused a write: only a change of rights or of a schema can end that. */
+  readonly isRefused: boolean
 }
 
 /** Options of {@link writePlan}. */
@@ -35,6 +37,7 @@ export async function writePlan(decisions: readonly VariantDecision[], options: 
   const failures: TargetFailure[] = []
   const collisions: KubeObject[] = []
   let retry: unknown
+  let isRefused = false
   // Sequential starts keep the order of a rollout.
   const queue = decisions.values()
   const work = async (): Promise<void> => {
@@ -43,14 +46,15 @@ export async function writePlan(decisions: readonly VariantDecision[], options: 
         await write(decision, options)
       } catch (error) {
         if (error instanceof CollisionError) collisions.push(error.live)
-        else if (!isInvalid(error) && !isForbidden(error)) retry ??= error
+        else if (isInvalid(error) || isForbidden(error)) isRefused = true
+        else retry ??= error
         if ('spec' in decision.variant) failures.push(failureOf(decision.variant, error))
         else retry ??= error
       }
     }
   }
   await Promise.all(Array.from({ length: concurrentWrites }, work))
-  return { failures, collisions, retry }
+  return { failures, collisions, retry, isRefused }
 }
 
 async function write(decision: VariantDecision, options: WriteOptions): Promise<void> {

@@ -1,7 +1,7 @@
 // Benchmarks of actions (specs/actions.md §8): menus of many components, mapping, freshness, nothing cut.
 import { Catalog, LiveCatalog, actions, apiVersion, crds, menuOf, runsOf, targetOf } from '@fairlead/actions'
 import { ApiServer } from '@fairlead/apiserver'
-import type { Client } from '@fairlead/client'
+import { Client, HttpsTransport, parseKubeconfig } from '@fairlead/client'
 import { Manager } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import type { Figure } from '../figure.ts'
@@ -18,7 +18,7 @@ export async function run(scenarios: readonly string[] = []): Promise<readonly F
   const rows: Figure[] = []
   if (wanted('menus')) rows.push(menus())
   if (wanted('mapping')) rows.push(mapping())
-  if (wanted('endpoint')) rows.push(await endpoint())
+  if (wanted('endpoint')) rows.push(...(await endpoint()))
   if (wanted('freshness') || wanted('all')) rows.push(...(await live(wanted)))
   return rows
 }
@@ -67,7 +67,7 @@ function mapping(): Figure {
 }
 
 /** The components of an Application through the endpoint: list, menus, rights, status and the JSON of the response. */
-async function endpoint(): Promise<Figure> {
+async function endpoint(): Promise<readonly Figure[]> {
   await using stack = new AsyncDisposableStack()
   const server = stack.use(await ApiServer.start())
   const manager = stack.use(await Manager.start({ client: server.client(), crds: [...crds, applicationDefinition] }))
@@ -92,24 +92,39 @@ async function endpoint(): Promise<Figure> {
     metadata: { name: 'app', namespace: 'default' },
     spec: { selector: { matchLabels: labels }, componentKinds: [{ group: 'apps', kind: 'Deployment' }] },
   })
+  const { kubeconfig } = await server.listen()
+  const transport = stack.use(new HttpsTransport(await parseKubeconfig(kubeconfig).connection()))
+  const remote = new Client({ transport })
+  return [
+    await menusThrough(client, 'in process'),
+    await menusThrough(remote, 'over HTTPS'),
+    await menusThrough(remote, 'over HTTPS, form=shared', 'shared'),
+  ]
+}
+
+/** Measures the request for the components of the Application. */
+async function menusThrough(client: Client, what: string, form?: string): Promise<Figure> {
   const times: number[] = []
   let found: readonly { readonly actions: readonly unknown[] }[] = []
+  let bytes = 0
   for (let round = 0; round < runs; round++) {
     const begin = performance.now()
     const { body } = await client.sendRaw({
       method: 'GET',
       path: '/api/actions/components',
-      query: { namespace: 'default', name: 'app' },
+      query: { namespace: 'default', name: 'app', form },
     })
     times.push(performance.now() - begin)
     found = (body as unknown as { readonly components: typeof found }).components
+    if (round === 0) bytes = JSON.stringify(body).length
   }
   const reached = median(times)
   const count = found.reduce((sum, one) => sum + one.actions.length, 0)
+  const megabytes = (bytes / 1e6).toFixed(1)
   return {
-    figure: `menus of ${components} components through the endpoint, the same mappings and maps`,
+    figure: `menus of ${components} components through the endpoint ${what}, the same mappings and maps`,
     asked: '100 ms',
-    reached: `${reached.toFixed(1)} ms (${found.length} components, ${count} actions)`,
+    reached: `${reached.toFixed(1)} ms (${found.length} components, ${count} actions, ${megabytes} MB)`,
     holds: reached <= 100 && found.length === components && count > components,
   }
 }

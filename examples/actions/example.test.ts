@@ -237,6 +237,15 @@ describe('the actions example', () => {
       ],
     )
     expect(unknown).toEqual([])
+    const path = '/api/actions/components?namespace=stocktrader&name=stock-trader&form=shared'
+    const { items, ...shared } = (await call(as('trudy'), 'GET', path)).body as {
+      items: object[]
+      components: { actions: number[] }[]
+    }
+    const whole = shared.components.map((one) => ({ ...one, actions: one.actions.map((position) => items[position]) }))
+    expect({ ...shared, components: whole }).toEqual(body)
+    expect(new Set(items.map((item) => JSON.stringify(item))).size).toBe(items.length)
+    expect(await call(as('trudy'), 'GET', path.replace('shared', 'other'))).toMatchObject({ status: 400 })
   })
 
   test('reports in the status of mappings that all rules are used', async () => {

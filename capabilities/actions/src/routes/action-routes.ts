@@ -4,7 +4,9 @@ import { StatusError, asJson, isJsonObject, ownValue, setOwn } from '@fairlead/k
 import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
 import { ActionError, asActionError } from '../engine/action-error.ts'
 import { mergedForm } from '../engine/maps/merge.ts'
+import { sharedMenus } from '../engine/shared-menus.ts'
 import type { ActionService } from '../runtime/action-service.ts'
+import type { WithMenu } from '../runtime/application-menus.ts'
 import { handleKappnavRequest } from './kappnav-routes.ts'
 import { bodyOf, callerOf, refOf, requireMethod, requireOwnSite, required } from './route-request.ts'
 
@@ -97,18 +99,28 @@ async function handleCollection(
       return asJson({ sections: await service.sections(caller, refOf(query)) })
     case 'applications':
       requireMethod(method, 'GET')
-      return asJson({ applications: await service.applications.list(caller, optional('namespace')) })
-    case 'components':
+      return menusOf(query, 'applications', await service.applications.list(caller, optional('namespace')))
+    case 'components': {
       requireMethod(method, 'GET')
-      return asJson(
-        await service.applications.components(caller, {
-          namespace: query.get('namespace') ?? 'default',
-          name: required(query, 'name'),
-        }),
-      )
+      const { components, unknown } = await service.applications.components(caller, {
+        namespace: query.get('namespace') ?? 'default',
+        name: required(query, 'name'),
+      })
+      return { ...menusOf(query, 'components', components), unknown }
+    }
     default:
       return undefined
   }
+}
+
+/** Returns menus under a name, in the form that the query asks for: whole, or with shared items. */
+function menusOf(query: URLSearchParams, name: string, whole: readonly WithMenu[]): JsonObject {
+  const form = query.get('form')
+  if (form === null) return { [name]: whole.map(asJson) }
+  if (form !== 'shared')
+    throw new ActionError(400, 'input-error', `query parameter form must be "shared", not "${form}"`)
+  const { items, menus } = sharedMenus(whole)
+  return { items: items.map(asJson), [name]: menus.map(asJson) }
 }
 
 /** Runs a handler. Errors that callers can cause become responses; others are left to the server. */

@@ -107,7 +107,7 @@ try {
   attempt('fairlead map --help', () =>
     run('npx', ['--no-install', 'fairlead', 'map', '--help'], project).includes('render') ? undefined : 'no render',
   )
-  for (const name of ['metacontroller', 'supply', 'actions', 'packages', 'references']) {
+  for (const name of ['metacontroller', 'supply', 'actions', 'packages', 'references', 'aws']) {
     attempt(`CRDs of @fairlead/${name}`, () => {
       const folder = join(project, 'node_modules/@fairlead', name, 'crds')
       return readdirSync(folder).some((file) => file.endsWith('.yaml')) ? undefined : 'no CRD'

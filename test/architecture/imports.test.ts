@@ -30,7 +30,13 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'foundation/client',
     'foundation/kube',
   ],
-  'capabilities/aws': ['capabilities/references', 'foundation/controller', 'foundation/client', 'foundation/kube'],
+  'capabilities/aws': [
+    'capabilities/references',
+    'foundation/controller',
+    'foundation/offline',
+    'foundation/client',
+    'foundation/kube',
+  ],
   'apps/cli': [
     'foundation/kube',
     'foundation/client',
@@ -44,6 +50,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'capabilities/references',
     'capabilities/supply',
     'capabilities/variants',
+    'capabilities/aws',
   ],
 }
 

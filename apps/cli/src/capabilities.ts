@@ -83,6 +83,18 @@ export const capabilities: readonly CapabilityEntry[] = [
       },
     ],
   },
+  {
+    name: 'aws',
+    summary: 'IAM and SageMaker resources as objects that refer to each other',
+    load: async () => (await import('@fairlead/aws')).aws,
+    groups: [
+      {
+        name: 'fake-aws',
+        summary: 'a fake AWS: IAM and SageMaker in memory',
+        commands: async () => (await import('@fairlead/aws/commands')).fakeCommands,
+      },
+    ],
+  },
 ]
 
 /** Returns the groups of commands of a capability. */

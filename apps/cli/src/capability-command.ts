@@ -32,7 +32,11 @@ const clusterOptions: readonly CommandOption[] = [
 ]
 
 function addCommand(group: Parser, command: Command): void {
-  const parser = describe(group.command(command.name), command.summary, command.examples)
+  const parser = describe(
+    group.command(command.name, { isDefault: command.isDefault === true }),
+    command.summary,
+    command.examples,
+  )
   for (const argument of command.arguments ?? []) {
     const name = `${argument.name}${argument.variadic ? '...' : ''}`
     parser.argument(argument.optional ? `[${name}]` : `<${name}>`, argument.description)

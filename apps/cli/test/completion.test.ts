@@ -115,7 +115,7 @@ describe.skipIf(!installed('bash'))('bash', () => {
     ['fairlead map render --', ['--filename', '--hook', '--resolve', '--output', '--help']],
     ['fairlead map render --output=j', ['json']],
     ['fairlead map render -f h', ['here.yaml']],
-    ['fairlead up --only metacontroller,a', ['metacontroller,actions']],
+    ['fairlead up --only metacontroller,ac', ['metacontroller,actions']],
   ])('%s', async (line, expected) => {
     expect(await completed(line)).toEqual(expected)
   })

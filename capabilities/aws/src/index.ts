@@ -4,6 +4,7 @@ export type { ObjectStore, Outcome, ReconcileInput, Settings } from './engine/re
 export type { Change, Observed, ResourceManager } from './engine/resource-manager.ts'
 export type { ResourceKind, ResourceStates } from './engine/resource-kind.ts'
 export type { ResourceStatus } from './engine/resource-status.ts'
+export { lateInitialized } from './engine/delta.ts'
 export { AwsError } from './engine/aws-error.ts'
 export type { AwsErrorDetails } from './engine/aws-error.ts'
 export { serviceModel } from './engine/service-model.ts'
@@ -15,3 +16,7 @@ export type { ApiObject, ApiValue, ServiceApi } from './services/service-api.ts'
 export { managerFor } from './services/managers.ts'
 export { ResourceControllers, finalizerOf } from './controllers/resource-controller.ts'
 export type { ResourceControllersOptions } from './controllers/resource-controller.ts'
+
+// the capability
+export { aws } from './capability.ts'
+export { crds } from './generated/crds.ts'

@@ -24,6 +24,8 @@ export interface CapabilityOptions {
    * volume.
    */
   readonly dataFolder?: string
+  /** Set beside an embedded server, on a machine of one person; not beside a real cluster. */
+  readonly isEmbedded?: boolean
   /** Cancels the set-up. What was set up is stopped by {@link CapabilityInstance.stop}. */
   readonly signal: AbortSignal
 }

@@ -25,6 +25,8 @@ export interface CommandOption {
 /** One command of the `fairlead` program; the CLI turns it into its parser's form. */
 export interface Command {
   readonly name: string
+  /** Set for the command of a group that runs when none is named. */
+  readonly isDefault?: boolean
   readonly summary: string
   readonly examples: readonly string[]
   readonly arguments?: readonly (CommandArgument & { readonly name: string })[]
@@ -77,6 +79,7 @@ export interface CommandDeclaration<
   Options extends Declared<CommandOption>,
 > {
   readonly name: string
+  readonly isDefault?: boolean
   readonly summary: string
   /** Shown first in `--help`. */
   readonly examples: readonly string[]

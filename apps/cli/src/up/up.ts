@@ -105,6 +105,7 @@ async function start(
     const instance = await capability.setup(manager, {
       resolve,
       signal,
+      isEmbedded: true,
       settings: options.settings.get(capability.name) ?? new Map(),
       ...(!options.inMemory && { dataFolder: join(data.path, capability.name) }),
     })

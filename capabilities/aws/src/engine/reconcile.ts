@@ -141,7 +141,10 @@ class Reconcile {
       const message = `${kind.kind} in ${state.value} state cannot be modified or deleted.`
       return this.#waiting({ status: 'False', reason: state.value, message })
     }
-    if (state.state === 'failed') return this.#kept({})
+    if (state.state === 'failed') {
+      const message = `${kind.kind} is in ${state.value} status and cannot be changed`
+      return this.#kept({ synced: { status: 'False', reason: state.value, message } })
+    }
     if (!kind.updatable) return this.#immutable(spec, observed, fields)
     const { annotations, ...updated } = await manager.update({
       spec,

@@ -1,5 +1,6 @@
 // The calls of SageMaker's kinds, which differ in names only: operations and shapes come from the carried model.
-import type { JsonObject } from '@fairlead/kube'
+import { isJsonArray, isJsonObject } from '@fairlead/kube'
+import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { AwsError } from '../engine/aws-error.ts'
 import type { Change, Observed, ResourceManager } from '../engine/resource-manager.ts'
 import { serviceModel } from '../engine/service-model.ts'
@@ -122,8 +123,12 @@ export class SageMakerManager implements ResourceManager {
   #observed(output: ApiObject): Observed {
     const model = serviceModel('sagemaker')
     const shape = model.operations.get(`Describe${this.#kind}`)?.output as string
-    const fields = toFields(model, shape, output, this.#kind === 'Endpoint' ? describedAs : {})
+    let fields = toFields(model, shape, output, this.#kind === 'Endpoint' ? describedAs : {})
     const arn = output[`${this.#kind}Arn`]
+    const { productionVariants } = fields
+    // A volume is reported of serverless variants, too, which have none.
+    if (this.#kind === 'EndpointConfig' && isJsonArray(productionVariants))
+      fields = { ...fields, productionVariants: productionVariants.map(withoutVolume) }
     return {
       spec: pick(fields, this.#specFields),
       status: pick(fields, this.#statusFields),
@@ -134,4 +139,10 @@ export class SageMakerManager implements ResourceManager {
   #input(verb: string): string {
     return serviceModel('sagemaker').operations.get(`${verb}${this.#kind}`)?.input as string
   }
+}
+
+function withoutVolume(variant: JsonValue): JsonValue {
+  if (!isJsonObject(variant) || variant['serverlessConfig'] === undefined) return variant
+  const { volumeSizeInGB: _volume, ...rest } = variant
+  return rest
 }

@@ -1,0 +1,54 @@
+// The capability value of AWS resources, which the command line composes.
+import type { Capability, PolicyRule } from '@fairlead/controller'
+import { ResourceControllers } from './controllers/resource-controller.ts'
+import { resourceKinds } from './engine/kinds.ts'
+import { crds } from './generated/crds.ts'
+import { AwsConnection, regionOf } from './runtime/connection.ts'
+
+/** Milliseconds until a resource in the wanted state is read again: ACK's ten hours. */
+const resync = 36_000_000
+
+const groups = [...new Set(resourceKinds.map(({ group }) => group))]
+
+/** The finalizer and the annotations are the only writes beside the status. */
+const rules: readonly PolicyRule[] = [
+  ...groups.flatMap((group): PolicyRule[] => {
+    const plurals = resourceKinds.filter((kind) => kind.group === group).map(({ plural }) => plural)
+    return [
+      { apiGroups: [group], resources: plurals, verbs: ['get', 'list', 'watch', 'patch'] },
+      { apiGroups: [group], resources: plurals.map((plural) => `${plural}/status`), verbs: ['patch'] },
+    ]
+  }),
+  { apiGroups: ['references.fairlead.dev'], resources: ['referencegrants'], verbs: ['get', 'list', 'watch'] },
+  { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], verbs: ['get', 'list', 'watch'] },
+  { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
+]
+
+/** IAM and SageMaker resources (`iam.services.k8s.aws`, `sagemaker.services.k8s.aws`). */
+export const aws: Capability = {
+  name: 'aws',
+  crds,
+  rules,
+  async setup(manager, { isEmbedded = false }) {
+    const { env: environment } = process
+    const connection = new AwsConnection({ environment, fakeAllowed: isEmbedded, log: manager.log })
+    const controllers = new ResourceControllers(manager, {
+      kinds: resourceKinds,
+      resources: (kind, region) => connection.manager(kind, region),
+      settings: {
+        deletionPolicy: 'delete',
+        resync,
+        region: regionOf(environment),
+        tags: { 'services.k8s.aws/controller-version': 'fairlead' },
+      },
+      // On a machine of one person the references of ACK's samples work as they are; a cluster needs grants.
+      crossNamespace: isEmbedded,
+    })
+    return {
+      async stop() {
+        controllers[Symbol.dispose]()
+        await connection[Symbol.asyncDispose]()
+      },
+    }
+  },
+}

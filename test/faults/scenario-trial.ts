@@ -86,6 +86,7 @@ class Trial implements AsyncDisposable {
   #transport: HttpsTransport | undefined
   #listening: Listening | undefined
   readonly #served: Disposable[] = []
+  #companion: AsyncDisposable | undefined
 
   private constructor(scenario: Scenario, server: ApiServer, clock: FakeClock) {
     this.#scenario = scenario
@@ -113,6 +114,7 @@ class Trial implements AsyncDisposable {
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'controllers' },
       subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user.name }],
     } as KubeObject)
+    trial.#companion = await scenario.companion?.(server)
     for (const object of scenario.objects) await trial.#admin.apply(object)
     return trial
   }
@@ -296,6 +298,7 @@ class Trial implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disturbance.heal()
     await this.stopControllers()
+    await this.#companion?.[Symbol.asyncDispose]()
     await this.#server[Symbol.asyncDispose]()
   }
 }

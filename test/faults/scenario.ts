@@ -1,4 +1,5 @@
 // A scenario: a capability with objects to reconcile and changes made meanwhile, which trials repeat under faults.
+import type { ApiServer } from '@fairlead/apiserver'
 import type { Client, KindLike } from '@fairlead/client'
 import type { Capability, PolicyRule } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
@@ -17,6 +18,8 @@ export interface Scenario {
   readonly deleted: readonly string[]
   /** The kinds whose objects are compared. */
   readonly kinds: readonly KindLike[]
+  /** Starts what the capability works with, undisturbed, before the objects are applied; anew for each trial. */
+  companion?(server: ApiServer): Promise<AsyncDisposable>
   /** Makes what lies outside of the cluster, anew for each trial. */
   prepare?(): void
   /**

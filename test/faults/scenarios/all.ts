@@ -5,6 +5,7 @@ import { mapScenario } from './map.ts'
 import { packagesScenario } from './packages.ts'
 import { referencesScenario } from './references.ts'
 import { supplyScenario } from './supply.ts'
+import { variantsScenario } from './variants.ts'
 
 /** A scenario per capability. */
 export const scenarios: readonly Scenario[] = [
@@ -13,4 +14,5 @@ export const scenarios: readonly Scenario[] = [
   actionsScenario,
   referencesScenario,
   packagesScenario,
+  variantsScenario,
 ]

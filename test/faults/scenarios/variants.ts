@@ -1,0 +1,152 @@
+// Package variants under faults: the upstream and an injected object change, one variant is deleted, one names a package
+// that somebody else has made.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ApiServer } from '@fairlead/apiserver'
+import type { Client } from '@fairlead/client'
+import { Manager } from '@fairlead/controller'
+import { findCondition } from '@fairlead/kube'
+import type { KubeObject } from '@fairlead/kube'
+import { PackageRevisionKind, PackageRevisionResourcesKind, packages, RepositoryKind } from '@fairlead/packages'
+import type { PackageRevision, Task } from '@fairlead/packages'
+import { PackageVariantKind, variants } from '@fairlead/variants'
+import type { Scenario } from '../scenario.ts'
+
+const namespace = 'default'
+
+function repository(name: string): KubeObject {
+  const { apiVersion, kind } = RepositoryKind
+  return { apiVersion, kind, metadata: { name, namespace }, spec: { type: 'git', git: {} } } as KubeObject
+}
+
+function variant(name: string, upstream: object = {}, more: object = {}): KubeObject {
+  const { apiVersion, kind } = PackageVariantKind
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, namespace },
+    spec: {
+      upstream: { repo: 'catalog', package: 'web', ...upstream },
+      downstream: { repo: 'edge', package: name },
+      ...more,
+    },
+  } as KubeObject
+}
+
+function config(db: string): KubeObject {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'east', namespace }, data: { db } } as KubeObject
+}
+
+function files(mode: string): Readonly<Record<string, string>> {
+  const head = 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name:'
+  return {
+    'settings.yaml': `${head} settings\ndata:\n  mode: "${mode}"\n`,
+    'endpoints.yaml': `${head} endpoints\n  annotations:\n    kpt.dev/config-injection: required\n`,
+  }
+}
+
+async function draft(
+  client: Client,
+  [repo, packageName, workspaceName]: readonly [string, string, string],
+  task?: Task,
+): Promise<PackageRevision> {
+  const { apiVersion, kind } = PackageRevisionKind
+  const tasks = task === undefined ? {} : { tasks: [task] }
+  const spec = { repository: repo, packageName, workspaceName, ...tasks }
+  return client.create({ apiVersion, kind, metadata: { namespace }, spec })
+}
+
+/** Publishes a revision of the upstream. */
+async function publish(client: Client, workspace: string, mode: string, task?: Task): Promise<void> {
+  const { metadata } = await draft(client, ['catalog', 'web', workspace], task)
+  const key = { namespace, name: metadata.name! }
+  const read = await client.get(PackageRevisionResourcesKind, key)
+  await client.update({ ...read, spec: { ...read.spec, resources: { ...read.spec.resources, ...files(mode) } } })
+  for (const [lifecycle, options] of [
+    ['Proposed', {}],
+    ['Published', { subresource: 'approval' }],
+  ] as const) {
+    const revision = await client.get(PackageRevisionKind, key)
+    await client.update({ ...revision, spec: { ...revision.spec, lifecycle } }, options)
+  }
+}
+
+/** Starts packages with the first revision of the upstream, and a package of somebody else. */
+async function startPackages(server: ApiServer): Promise<AsyncDisposable> {
+  const dataFolder = mkdtempSync(join(tmpdir(), 'fairlead-scenario-'))
+  const client = server.client({ manager: 'fairlead-packages' })
+  const manager = await Manager.start({ client })
+  const instance = await packages.setup(manager, { resolve: new Map(), signal: manager.signal, dataFolder })
+  const served: Disposable[] = []
+  for (const storage of instance.storages ?? []) served.push(await server.addStorage(storage))
+  for (const name of ['catalog', 'edge']) {
+    await client.apply(repository(name))
+    await client.waitFor(
+      RepositoryKind,
+      { namespace, name },
+      ({ status }) => findCondition(status?.conditions ?? [], 'Ready')?.status === 'True',
+    )
+  }
+  await publish(client, 'v1', 'one')
+  await draft(client, ['edge', 'foreign', 'by-hand'])
+  return {
+    async [Symbol.asyncDispose]() {
+      for (const one of served) one[Symbol.dispose]()
+      await instance.stop()
+      await manager.stop(1000)
+      rmSync(dataFolder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function readiness(client: Client): Promise<string> {
+  const { items } = await client.list(PackageVariantKind, { namespace })
+  const lines = items.map(({ metadata, status }) => {
+    const ready = findCondition((status?.conditions ?? []) as never, 'Ready')
+    return `${metadata.name} ${ready?.reason} ${status?.upstream?.revision}`
+  })
+  return lines.sort().join(', ')
+}
+
+async function content(client: Client, name: string, path: string): Promise<string> {
+  const found = await client.find(PackageRevisionResourcesKind, { namespace, name })
+  return found?.spec.resources[path] ?? ''
+}
+
+/** The scenario. */
+export const variantsScenario: Scenario = {
+  name: 'variants',
+  capability: variants,
+  definitions: packages.crds,
+  grants: [],
+  objects: [
+    config('10.0.0.1'),
+    variant('ends', {}, { injectors: [{ name: 'east' }] }),
+    variant('follows', {}, { injectors: [{ name: 'east' }] }),
+    variant('foreign', {}, { injectors: [{ name: 'east' }] }),
+    variant('stays', { revision: 1 }, { injectors: [{ name: 'east' }] }),
+  ],
+  deleted: ['/apis/porch.kpt.dev/v1alpha1/namespaces/default/packagerevisions/edge.ends.packagevariant-1'],
+  kinds: [PackageVariantKind, PackageRevisionKind],
+  companion: startPackages,
+  begins: async (client) =>
+    (await readiness(client)) === 'ends NoErrors 1, follows NoErrors 1, foreign Error 1, stays NoErrors 1',
+  holds: async (client) => {
+    if ((await readiness(client)) !== 'follows NoErrors 2, foreign Error 2, stays NoErrors 1') return false
+    const name = (variantName: string): string => `edge.${variantName}.packagevariant-1`
+    return (
+      (await content(client, name('follows'), 'settings.yaml')).includes('two') &&
+      (await content(client, name('follows'), 'endpoints.yaml')).includes('10.0.0.2') &&
+      (await content(client, name('stays'), 'settings.yaml')).includes('one') &&
+      (await content(client, name('stays'), 'endpoints.yaml')).includes('10.0.0.2')
+    )
+  },
+  async change(client) {
+    const edit = { type: 'edit', edit: { sourceRef: { name: 'catalog.web.v1' } } }
+    await publish(client, 'v2', 'two', edit)
+    await client.apply(config('10.0.0.2'))
+    const { uid, resourceVersion } = (await client.get(PackageVariantKind, { namespace, name: 'ends' })).metadata
+    await client.delete(PackageVariantKind, { namespace, name: 'ends' }, { preconditions: { uid, resourceVersion } })
+  },
+}

@@ -9,7 +9,8 @@ import { parseYaml } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
 import type { PackageFiles } from '@fairlead/packages'
 import { dataPath, describeData } from '../../../test/support/conformance-data.ts'
-import { readFolder, writeChanges } from '../src/commands/folder-files.ts'
+import { fileChanges } from '../src/engine/diff/file-changes.ts'
+import { readPackageFolder, writeChanges } from '../src/offline/package-folder.ts'
 import type { EvalFlags } from '../src/commands/pkg-eval.ts'
 import { runWith as runEval } from '../src/commands/pkg-eval.ts'
 import { runWith as runRender } from '../src/commands/pkg-render.ts'
@@ -86,9 +87,9 @@ async function run(each: FunctionCase, writesStatus: boolean): Promise<Outcome> 
   const parent = mkdtempSync(join(tmpdir(), 'fairlead-case-'))
   try {
     const folder = join(parent, each.name.split('/').at(-1)!)
-    await writeChanges(folder, new Map(), each.files)
+    await writeChanges(folder, fileChanges(new Map(), each.files))
     const { exitCode, out, err } = await runSteps(each, folder, writesStatus)
-    const after = await readFolder(folder)
+    const after = await readPackageFolder(folder, { links: 'skip' })
     const results = after.get('results/results.yaml')
     const files = new Map(after)
     files.delete('results/results.yaml')

@@ -8,7 +8,8 @@ import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import type { PackageFiles } from '@fairlead/packages'
-import { readFolder, writeChanges } from '../src/commands/folder-files.ts'
+import { fileChanges } from '../src/engine/diff/file-changes.ts'
+import { readPackageFolder, writeChanges } from '../src/offline/package-folder.ts'
 import { patience } from '../../../test/support/until.ts'
 import { PackageRenderer } from '../src/runtime/functions/package-renderer.ts'
 
@@ -26,9 +27,9 @@ test.skipIf(version === undefined)(
       fc.asyncProperty(packageFiles, async (files: PackageFiles) => {
         const folder = mkdtempSync(join(tmpdir(), 'fairlead-kpt-'))
         try {
-          await writeChanges(folder, new Map(), files)
+          await writeChanges(folder, fileChanges(new Map(), files))
           const theirs = await promisify(execFile)('kpt', ['fn', 'render', '--allow-exec', folder]).then(
-            async () => ({ files: Object.fromEntries(await readFolder(folder)) }),
+            async () => ({ files: Object.fromEntries(await readPackageFolder(folder, { links: 'skip' })) }),
             (error: unknown) => ({ failed: String((error as { stderr?: unknown }).stderr) }),
           )
           const job = { type: 'render', files, allowExec: true, writesStatus: false } as const

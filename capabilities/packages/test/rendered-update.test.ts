@@ -304,5 +304,6 @@ describe('an upgrade through the API', () => {
     await stage.stopCapability()
     await stage.startCapability()
     expect((await stage.revision('prod.web.v2')).status?.conflicts).toEqual(conflicts)
+    expect((await stage.resources('prod.web.v2')).status?.renderStatus?.result?.exitCode).toBe(0)
   })
 })

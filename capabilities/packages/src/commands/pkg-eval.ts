@@ -7,9 +7,10 @@ import { CommandError, exitCode, usageError } from '@fairlead/offline'
 import type { PackageFiles } from '../engine/package-files.ts'
 import type { KptFunction, Selector } from '../engine/kptfile/kptfile.ts'
 import { alreadyHandled } from '../engine/render/render-error.ts'
+import { fileChanges } from '../engine/diff/file-changes.ts'
+import { readPackageFolder, writeChanges } from '../offline/package-folder.ts'
 import type { PullPolicy } from '../runtime/functions/container-engine.ts'
 import { PackageRenderer } from '../runtime/functions/package-renderer.ts'
-import { readFolder, writeChanges } from './folder-files.ts'
 import { requireAbsent, resourceOutput, writeResults } from './function-output.ts'
 import type { RenderFlags } from './pkg-render.ts'
 import { renderLog } from './render-log.ts'
@@ -47,7 +48,7 @@ export async function runWith(
   await requireAbsent(output)
   const isList = named === '-'
   const folder = isList ? '.' : await realpath(named).catch(() => named)
-  const files: PackageFiles = isList ? new Map() : await readFolder(folder)
+  const files: PackageFiles = isList ? new Map() : await readPackageFolder(folder, { links: 'skip' })
   const resources = isList ? (resourceOutput(output) ?? 'list') : resourceOutput(output)
   const result = await renderer.run(
     {
@@ -64,9 +65,10 @@ export async function runWith(
     { signal, onEvent: renderLog(err, { now: () => systemClock.now() }) },
   )
   const { error } = result
-  if (error === undefined && output === undefined && !isList) await writeChanges(folder, files, result.files)
+  if (error === undefined && output === undefined && !isList)
+    await writeChanges(folder, fileChanges(files, result.files))
   else if (error === undefined && output !== undefined && resources === 'files')
-    await writeChanges(output, new Map(), result.files)
+    await writeChanges(output, fileChanges(new Map(), result.files))
   if (error === undefined && result.resources !== undefined) out(result.resources.replace(/\n$/, ''))
   if (resultsDir !== undefined) err(`For complete results, see ${await writeResults(resultsDir, result.results)}`)
   if (error === undefined) return exitCode.ok

@@ -5,7 +5,7 @@ import type { CommandContext } from '@fairlead/controller/command'
 import { CommandError, exitCode } from '@fairlead/offline'
 import { fileChanges, formatChanges } from '../engine/diff/file-changes.ts'
 import { emptyKptfile, withUpstream } from '../engine/kptfile/upstream.ts'
-import { withPackageContext } from '../engine/new-package.ts'
+import { withPackageContext } from '../engine/package-context.ts'
 import { addMergeComments } from '../engine/update/merge-comments.ts'
 import { fetchUpstream } from '../offline/fetch-upstream.ts'
 import { writeChanges } from '../offline/package-folder.ts'
@@ -43,7 +43,7 @@ export async function run({
     name,
   )
   const named = new Map([...addMergeComments(files, { annotate: true }), ['Kptfile', kptfile] as const])
-  const changes = fileChanges(new Map(), options.forDeployment ? withPackageContext(named, name) : named)
+  const changes = fileChanges(new Map(), options.forDeployment ? withPackageContext(named, { name }) : named)
   if (options.dryRun) {
     out(formatChanges(changes).trimEnd())
     return exitCode.ok

@@ -5,9 +5,10 @@ import { systemClock } from '@fairlead/client'
 import type { CommandContext } from '@fairlead/controller/command'
 import { exitCode } from '@fairlead/offline'
 import { alreadyHandled } from '../engine/render/render-error.ts'
+import { fileChanges } from '../engine/diff/file-changes.ts'
+import { readPackageFolder, writeChanges } from '../offline/package-folder.ts'
 import type { PullPolicy } from '../runtime/functions/container-engine.ts'
 import { PackageRenderer } from '../runtime/functions/package-renderer.ts'
-import { readFolder, writeChanges } from './folder-files.ts'
 import { requireAbsent, resourceOutput, writeResults } from './function-output.ts'
 import { formatFailure } from './render-failure.ts'
 import { renderLog } from './render-log.ts'
@@ -48,7 +49,7 @@ export async function runWith(
     err(
       `[WARN] resolved symlink ${JSON.stringify(named)} to ${JSON.stringify(relative('.', folder) || '.')}, please note that the symlinks within the package are ignored`,
     )
-  const files = await readFolder(folder)
+  const files = await readPackageFolder(folder, { links: 'skip' })
   const resources = resourceOutput(output)
   const rootName = basename(resolve(folder))
   const result = await renderer.run(
@@ -63,8 +64,9 @@ export async function runWith(
     { signal, onEvent: renderLog(err, { rootName, now: () => systemClock.now() }) },
   )
   const { error, packages, functions } = result
-  if (output === undefined) await writeChanges(folder, files, result.files)
-  else if (error === undefined && resources === 'files') await writeChanges(output, new Map(), result.files)
+  if (output === undefined) await writeChanges(folder, fileChanges(files, result.files))
+  else if (error === undefined && resources === 'files')
+    await writeChanges(output, fileChanges(new Map(), result.files))
   if (error === undefined && result.resources !== undefined) out(result.resources.replace(/\n$/, ''))
   if (output === undefined && error === undefined)
     err(`Successfully executed ${functions} function(s) in ${packages} package(s).`)

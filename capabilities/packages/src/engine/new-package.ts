@@ -1,5 +1,6 @@
-// A new package, and the package context, as kpt makes them.
+// A new package, as kpt makes it.
 import { stringifyYaml } from '@fairlead/kube'
+import { contextPath, packageContext } from './package-context.ts'
 import type { PackageFiles } from './package-files.ts'
 
 /** The description of a new package. */
@@ -9,8 +10,6 @@ export interface NewPackage {
   readonly keywords?: readonly string[]
   readonly site?: string
 }
-
-const contextPath = 'package-context.yaml'
 
 /** Returns the files of a new package: Kptfile, README.md and package context. */
 export function newPackageFiles({
@@ -36,25 +35,8 @@ ${info.join('\n')}
   return new Map([
     ['Kptfile', kptfile],
     ['README.md', readme(name, description)],
-    [contextPath, packageContext('example')],
+    [contextPath, packageContext({ name: 'example' })],
   ])
-}
-
-/** Returns the files with a package context that says under which name the package is deployed (`--for-deployment`). */
-export function withPackageContext(files: PackageFiles, name: string): PackageFiles {
-  return new Map([...files, [contextPath, packageContext(name)]])
-}
-
-function packageContext(name: string): string {
-  return `apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: kptfile.kpt.dev
-  annotations:
-    config.kubernetes.io/local-config: "true"
-data:
-  name: ${scalar(name)}
-`
 }
 
 function scalar(value: string): string {

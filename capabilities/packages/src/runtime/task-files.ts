@@ -4,6 +4,7 @@ import type { GitPackage, Lock, RevisionReference, Task } from '../api.ts'
 import { parseKptfile } from '../engine/kptfile/kptfile.ts'
 import { isPublished } from '../engine/lifecycle.ts'
 import { newPackageFiles } from '../engine/new-package.ts'
+import { withPackageContext } from '../engine/package-context.ts'
 import type { PackageFiles } from '../engine/package-files.ts'
 import { conflictReport } from '../engine/merge3/conflict-report.ts'
 import type { ConflictReport } from '../engine/merge3/conflict-report.ts'
@@ -12,7 +13,6 @@ import type { UpdateStrategy } from '../engine/update/update-package.ts'
 import type { FetchedPackage } from '../git/repository.ts'
 import { selfLock } from './revision-object.ts'
 import { withUpstream } from './kptfile-edits.ts'
-import { withDeploymentContext } from './package-context.ts'
 import type { PackageEngine } from './package-engine.ts'
 import type { PackageRepository } from './package-repository.ts'
 import { placeholder } from './revision.ts'
@@ -81,7 +81,7 @@ function cloned({ files, lock }: Upstream, { repository, packageName }: TaskCont
   const name = packageName.split('/').at(-1)!
   const result = new Map(addMergeComments(files, { annotate: true }))
   result.set('Kptfile', withUpstream(kptfileIn(files, lock.git?.directory ?? ''), lock, name))
-  return repository.settings.deployment ? withDeploymentContext(result, name, packageName) : result
+  return repository.settings.deployment ? withPackageContext(result, { name, path: packageName }) : result
 }
 
 async function copied(task: Task, context: TaskContext): Promise<PackageFiles> {

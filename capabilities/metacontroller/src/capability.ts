@@ -44,9 +44,10 @@ export const metacontroller: Capability = {
   rules,
   admission: controllerAccess,
   async setup(manager, options) {
-    const calls = callServices(manager, options)
+    const settings = parseSettings(options.settings ?? new Map())
+    const calls = callServices(manager, options, settings.hookHosts)
     const maps = new MapControllers(manager, options, calls)
-    const dependencies = { ...calls, settings: parseSettings(options.settings ?? new Map()) }
+    const dependencies = { ...calls, settings }
     const others = [compositeControllers(manager, dependencies), decoratorControllers(manager, dependencies)]
     return {
       relations: (object) => maps.relations(object),

@@ -23,6 +23,7 @@ test('flags of Metacontroller are taken, also those without effect', () => {
 test.each([
   ['workers', '0', 'workers 0 is no number from 1 to 256'],
   ['target-label-selector', '!!', 'target-label-selector !! is no label selector'],
+  ['allow-hook-hosts', 'a.example,http://b', 'allow-hook-hosts http://b is no host: write names'],
   ['colour', 'red', 'There is no setting colour; there are target-label-selector, workers'],
 ])('the setting %s=%s is refused', (name, value, message) => {
   expect(() => parseSettings(new Map([[name, value]]))).toThrow(SettingError)

@@ -89,6 +89,7 @@ export { Metrics } from './metrics.ts'
 export type { ControllerMetrics, ReconcileResult } from './metrics.ts'
 
 // hooks of users
+export { HookHosts, isHookHost } from './hooks/hook-hosts.ts'
 export { HookClient, HookError } from './hooks/hook-client.ts'
 export type {
   HookResponse,

@@ -3,7 +3,7 @@ import * as http from 'node:http'
 import * as https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { EndpointWaiters, HookClient } from '@fairlead/controller'
+import { EndpointWaiters, HookClient, HookHosts } from '@fairlead/controller'
 import type { HookCall, HookEndpoint, HookError } from '@fairlead/controller'
 import { systemClock } from '@fairlead/client'
 import { FakeClock } from '@fairlead/kube'
@@ -273,6 +273,19 @@ describe('calling hooks', () => {
   test('a Service that resolves to a link-local address is refused', async () => {
     const resolve = async (): Promise<{ host: string; port: number }> => ({ host: '169.254.169.254', port: 80 })
     expect((await failure(hooks({ resolve }), { url: 'http://hook.team.svc/map' })).message).toContain('link-local')
+  })
+
+  test('only hosts that an administrator allows are called', async () => {
+    const port = await serve((_request, response) => void response.end('{}'))
+    const resolve = async (): Promise<{ host: string; port: number }> => ({ host: '127.0.0.1', port })
+    const client = hooks({ resolve, hosts: new HookHosts(['hook.example.com', '*.team.svc', '::1']) })
+    for (const host of ['hook.example.com', 'HOOK.example.com.', 'map.team.svc', '[::1]'])
+      expect((await client.call({ url: `http://${host}/map` }, { body: {} })).status).toBe(200)
+    for (const host of ['example.com', 'a.hook.example.com', 'team.svc', 'evilteam.svc', '127.0.0.1', 'team.svc.evil'])
+      expect(await failure(client, { url: `http://${host}/map` })).toMatchObject({
+        code: 'HookHostRefused',
+        message: `The hook http://${host}/map is refused: ${host} is not among the hosts that hooks may have (hook.example.com, *.team.svc, ::1)`,
+      })
   })
 
   test('a host that cannot be resolved is HookAddressUnknown', async () => {

@@ -1,4 +1,5 @@
 // Settings of the process that Metacontroller has as flags. Pure.
+import { HookHosts, isHookHost } from '@fairlead/controller'
 import type { Selector } from '@fairlead/kube'
 import { SelectorError, everything, parseLabelSelector } from '@fairlead/kube'
 
@@ -8,10 +9,12 @@ export interface SyncSettings {
   readonly targets: Selector
   /** Parents synced at a time, for each controller. */
   readonly workers: number
+  /** The hosts that hooks of all controllers may have; undefined: any but link-local ones. */
+  readonly hookHosts: HookHosts | undefined
 }
 
 /** The settings without any flag. */
-export const defaultSettings: SyncSettings = { targets: everything, workers: 16 }
+export const defaultSettings: SyncSettings = { targets: everything, workers: 16, hookHosts: undefined }
 
 /** A flag is unknown or has no valid value. */
 export class SettingError extends Error {
@@ -28,9 +31,10 @@ export function parseSettings(flags: ReadonlyMap<string, string>): SyncSettings 
   for (const [name, value] of flags) {
     if (name === 'target-label-selector') settings = { ...settings, targets: parseTargets(value) }
     else if (name === 'workers') settings = { ...settings, workers: parseWorkers(value) }
+    else if (name === 'allow-hook-hosts') settings = { ...settings, hookHosts: parseHosts(value) }
     else if (!withoutEffect.includes(name))
       throw new SettingError(
-        `There is no setting ${name}; there are target-label-selector, workers and, without effect, ${withoutEffect.join(', ')}`,
+        `There is no setting ${name}; there are target-label-selector, workers, allow-hook-hosts and, without effect, ${withoutEffect.join(', ')}`,
       )
   }
   return settings
@@ -43,6 +47,14 @@ function parseTargets(value: string): Selector {
     if (!(error instanceof SelectorError)) throw error
     throw new SettingError(`target-label-selector ${value} is no label selector: ${error.message}`, { cause: error })
   }
+}
+
+function parseHosts(value: string): HookHosts {
+  const hosts = value.split(',').map((host) => host.trim())
+  const wrong = hosts.find((host) => !isHookHost(host))
+  if (wrong !== undefined)
+    throw new SettingError(`allow-hook-hosts ${wrong} is no host: write names, addresses or *.name, with commas`)
+  return new HookHosts(hosts)
 }
 
 function parseWorkers(value: string): number {

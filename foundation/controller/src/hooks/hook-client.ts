@@ -8,6 +8,7 @@ import type { Clock, JsonValue } from '@fairlead/kube'
 import { RemoteError } from '../queue/retry-policy.ts'
 import type { EndpointWaiters } from '../queue/endpoint-waiters.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
+import type { HookHosts } from './hook-hosts.ts'
 import { isLinkLocal, linkLocalError, lookupHookHost } from './hook-address.ts'
 
 /** An import statement would load all its dependencies, WebSocket and fetch among them: 20 ms of every start. */
@@ -63,6 +64,7 @@ export interface HookResponse {
  * - `HookThrottled`: 429 with `Retry-After`; it needs no event.
  * - `HookResponseTooLarge`: more bytes than allowed.
  * - `HookAddressUnknown`: the resolver does not know the host.
+ * - `HookHostRefused`: an administrator has not allowed hooks at this host.
  * - `HookSuspended`: no call was made, because the last ones failed; `retryAfter` says when the next may be made. It
  *   needs neither event nor log line.
  */
@@ -73,6 +75,7 @@ export type HookErrorCode =
   | 'HookThrottled'
   | 'HookResponseTooLarge'
   | 'HookAddressUnknown'
+  | 'HookHostRefused'
   | 'HookSuspended'
 
 /** A call that failed. */
@@ -106,6 +109,8 @@ export interface HookClientOptions {
   /** Notified of successes, so that work that waits for the endpoint is retried. */
   readonly endpoints?: EndpointWaiters
   readonly resolve?: HookResolver
+  /** The hosts that hooks may be called at; any but link-local ones when left out. */
+  readonly hosts?: HookHosts
   readonly userAgent?: string
   /** Suspends calls of hooks that are down, for callers that retry by themselves; see {@link CircuitBreaker}. */
   readonly suspendsCalls?: boolean
@@ -225,8 +230,16 @@ export class HookClient implements AsyncDisposable {
   }
 
   async #address(url: URL, name: string): Promise<{ readonly host: string; readonly port: number }> {
+    const { hosts } = this.#options
+    const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+    if (hosts !== undefined && !hosts.allows(host))
+      throw new HookError(
+        'HookHostRefused',
+        `The hook ${name} is refused: ${host} is not among the hosts that hooks may have (${hosts.toString()})`,
+        { endpoint: name },
+      )
     const own = {
-      host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+      host,
       port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80),
     }
     try {

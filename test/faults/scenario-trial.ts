@@ -215,7 +215,9 @@ class Trial implements AsyncDisposable {
 
   /** Returns the paths of the objects for which deletions were sent, each once, sorted. */
   #deleted(): readonly string[] {
-    return [...new Set(this.#disturbance.deletions.map(({ path }) => path))].toSorted()
+    // Names of ControllerRevisions end with a hash of a uid.
+    const paths = this.#disturbance.deletions.map(({ path }) => path.replace(/-[0-9a-f]{40}$/, '-<hash>'))
+    return [...new Set(paths)].toSorted()
   }
 
   async #outcome(

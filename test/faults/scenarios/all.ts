@@ -5,11 +5,13 @@ import { mapScenario } from './map.ts'
 import { packagesScenario } from './packages.ts'
 import { referencesScenario } from './references.ts'
 import { supplyScenario } from './supply.ts'
+import { syncScenario } from './sync.ts'
 import { variantsScenario } from './variants.ts'
 
-/** A scenario per capability. */
+/** The scenarios of all capabilities. */
 export const scenarios: readonly Scenario[] = [
   mapScenario,
+  syncScenario,
   supplyScenario,
   actionsScenario,
   referencesScenario,

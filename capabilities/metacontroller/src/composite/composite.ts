@@ -1,18 +1,17 @@
 // CompositeControllers: children are selected by the parent's selector, adopted and released; the response is the whole
 // status of the parent (originals/metacontroller.md §2).
-import type { JsonObject, KubeObject, LabelSelector, Selector } from '@fairlead/kube'
-import { SelectorError, asJson, everything, isJsonObject, isTerminating, selectorFrom } from '@fairlead/kube'
+import type { KubeObject, LabelSelector, Selector } from '@fairlead/kube'
+import { SelectorError, everything, isJsonObject, isTerminating, selectorFrom } from '@fairlead/kube'
 import type { CompositeController } from '../api.ts'
 import type { Child, ChildKind } from '../children/child.ts'
 import { isRolling } from '../children/child.ts'
 import type { Candidates, Claims } from '../children/claims.ts'
-import { objectsByKind, requestKeys, withoutManagedFields } from '../engine/request.ts'
 import { ResponseError } from '../engine/response.ts'
 import type { RevisionRules } from '../revisions/revision.ts'
 import { revisionLabels, templateLabels } from '../revisions/revision.ts'
-import { childrenByKind } from '../sync/children-by-kind.ts'
 import type { Flavour, ParentKind } from '../sync/flavour.ts'
 import { readSyncResponse } from '../sync/response.ts'
+import { syncRequest } from '../sync/sync-request.ts'
 
 /** Label of the children of a parent whose selector is generated. */
 const generatedLabel = 'controller-uid'
@@ -46,17 +45,7 @@ export function compositeFlavour(
       }
     },
     claim: (object, candidates) => claimChildren(object, childSelector(object, generates), candidates),
-    request: ({ controller, parent: object, children: observed, related, finalizing, version }) => {
-      const keyed = requestKeys(object, version)
-      const trimmed = (one: KubeObject): JsonObject => asJson(withoutManagedFields(one))
-      return {
-        controller: trimmed(controller),
-        parent: trimmed(object),
-        children: objectsByKind(childrenByKind(children, observed), keyed, trimmed),
-        related: objectsByKind(related, keyed, trimmed),
-        finalizing,
-      }
-    },
+    request: (facts) => syncRequest(facts, children, { parent: 'parent', children: 'children' }),
     readResponse: (body, context) =>
       readSyncResponse(body, {
         ...context,

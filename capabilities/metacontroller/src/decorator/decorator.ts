@@ -1,13 +1,11 @@
 // DecoratorControllers: objects of other kinds get labels, annotations, status and attachments; attachments are known
 // by an annotation and never adopted (originals/metacontroller.md §2).
-import type { JsonObject, KubeObject } from '@fairlead/kube'
-import { asJson, everything, selectorFrom } from '@fairlead/kube'
+import { everything, selectorFrom } from '@fairlead/kube'
 import type { DecoratorController } from '../api.ts'
 import type { ChildKind } from '../children/child.ts'
-import { objectsByKind, requestKeys, withoutManagedFields } from '../engine/request.ts'
-import { childrenByKind } from '../sync/children-by-kind.ts'
 import type { Flavour, ParentKind } from '../sync/flavour.ts'
 import { readSyncResponse } from '../sync/response.ts'
+import { syncRequest } from '../sync/sync-request.ts'
 
 /** Annotation of attachments with the name of their DecoratorController. */
 const decoratorAnnotation = 'metacontroller.k8s.io/decorator-controller'
@@ -51,17 +49,7 @@ export function decoratorFlavour(
       adopt: [],
       release: [],
     }),
-    request: ({ controller, parent, children: observed, related, finalizing, version }) => {
-      const keyed = requestKeys(parent, version)
-      const trimmed = (one: KubeObject): JsonObject => asJson(withoutManagedFields(one))
-      return {
-        controller: trimmed(controller),
-        object: trimmed(parent),
-        attachments: objectsByKind(childrenByKind(children, observed), keyed, trimmed),
-        related: objectsByKind(related, keyed, trimmed),
-        finalizing,
-      }
-    },
+    request: (facts) => syncRequest(facts, children, { parent: 'object', children: 'attachments' }),
     readResponse: (body, context) =>
       readSyncResponse(body, {
         ...context,

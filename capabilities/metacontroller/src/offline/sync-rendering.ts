@@ -24,6 +24,7 @@ import { isVisible, relatedRule, scopeOf } from '../sync/related-rules.ts'
 import type { SyncResponse } from '../sync/response.ts'
 import { readCustomizeResponse } from '../sync/response.ts'
 import type { SyncHooks } from '../sync/sync-hooks.ts'
+import { customizeRequest } from '../sync/sync-request.ts'
 import { ObjectIndex } from './object-index.ts'
 
 /** A CompositeController or DecoratorController of a file. */
@@ -121,7 +122,7 @@ async function renderParent(
   try {
     const claims = flavour.claim(parent, candidatesOf(parent, flavour.children, index, flavour.adopts))
     const children = [...claims.children, ...claims.adopt]
-    const related = await relatedOf(parent, flavour, index, { controller, hooks, catalog, signal })
+    const related = await relatedOf(parent, index, { controller, hooks, catalog, signal })
     const finalizing = step === 'finalize'
     const { caller, version } = hook
     const ask = async (of: KubeObject, revision: string): Promise<SyncResponse> => {
@@ -181,21 +182,12 @@ function candidatesOf(
 
 async function relatedOf(
   parent: KubeObject,
-  flavour: Flavour,
   index: ObjectIndex,
   { controller, hooks: { customize }, catalog, signal }: Omit<RenderSyncOptions, 'objects'>,
 ): Promise<readonly ObjectsOfKind[]> {
   if (customize === undefined) return []
   const { caller, version } = customize
-  const facts = {
-    controller: controller as unknown as KubeObject,
-    parent,
-    children: [],
-    related: [],
-    finalizing: false,
-  }
-  const { controller: sent = null, parent: object, object: decorated } = flavour.request({ ...facts, version })
-  const request = { controller: sent, parent: object ?? decorated ?? null }
+  const request = customizeRequest(controller as unknown as KubeObject, parent)
   const body = await caller.call({ request, group: parent.metadata.uid ?? '', signal })
   const rules = readCustomizeResponse(body, caller.strict).map((rule) =>
     relatedRule(rule, catalog.byResource(rule), parent, version),

@@ -30,6 +30,7 @@ import { SyncCaches } from './sync-caches.ts'
 import type { SyncHooks } from './sync-hooks.ts'
 import type { SyncOutcome } from './sync-parent.ts'
 import { syncParent } from './sync-parent.ts'
+import { customizeRequest } from './sync-request.ts'
 
 /** The field manager of Metacontroller, so that objects do not depend on their writer. */
 const fieldManager = 'metacontroller'
@@ -102,15 +103,7 @@ export class SyncRun {
             pool: manager.informers,
             hook: hooks.customize.caller,
             version: hooks.customize.version,
-            request: (parent) => {
-              const facts = { controller: current(), parent, children: [], related: [], finalizing: false }
-              const {
-                controller: sent,
-                parent: object,
-                object: decorated,
-              } = flavour.request({ ...facts, version: 'v1' })
-              return { controller: sent ?? null, parent: object ?? decorated ?? null }
-            },
+            request: (parent) => customizeRequest(current(), parent),
             resolve,
             onChange: (uid) => this.#add(uid),
           })

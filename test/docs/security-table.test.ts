@@ -28,13 +28,14 @@ function rowsOf(markdown: string): readonly Row[] {
 
 const rows = rowsOf(readFileSync(join(root, page), 'utf8'))
 
-test('lists inputs of map controllers, supply chains, actions, references and package variants', () => {
+test('lists inputs of map controllers, supply chains, actions, references, package variants and AWS resources', () => {
   expect([...new Set(rows.map(({ capability }) => capability))]).toEqual([
     'Map controllers',
     'Supply chains',
     'Actions',
     'References',
     'Package variants',
+    'AWS resources',
   ])
   for (const { cells } of rows) expect(cells.filter((cell) => cell.trim() !== '')).toHaveLength(4)
 })

@@ -1,10 +1,10 @@
 // set-namespace: puts resources into a namespace, and updates what names the namespace.
+import { Document } from 'yaml'
 import type { YAMLMap } from 'yaml'
 import type { FunctionResult } from '../engine/function-runner.ts'
 import { mapsAt, setText, textAt } from '../engine/render/fields.ts'
 import type { FunctionInput, FunctionOutcome } from '../engine/render/resource-function.ts'
-import { isLocalConfig } from '../engine/render/resource.ts'
-import type { Resource } from '../engine/render/resource.ts'
+import { Resource, isLocalConfig } from '../engine/render/resource.ts'
 import { ConfigError, configData, configType, functionApiVersion, isConfigMap } from './config.ts'
 import { goList } from './go-format.ts'
 import { isNamespacedKind } from './namespaced-kinds.ts'
@@ -20,6 +20,8 @@ interface NamespaceConfig {
   readonly namespace: string
   /** Only this namespace is replaced; every one when it is undefined. */
   readonly matcher: string | undefined
+  /** Adds the Namespace where the package has none of that name; Fairlead's own. */
+  readonly create: boolean
 }
 
 /** A field that holds a namespace. */
@@ -67,7 +69,19 @@ export function setNamespace({ items, config }: FunctionInput): FunctionOutcome 
         : `\`depends-on\` annotation namespace ${goList(references.before)} updated to ${JSON.stringify(options.namespace)}, ${references.count} value(s) changed`,
     ),
   )
-  return { results }
+  if (!options.create || resources.some((item) => isNamespace(item, options.namespace))) return { results }
+  results.push(info(`namespace ${JSON.stringify(options.namespace)} created`))
+  return { items: [...items, namespaceNamed(options.namespace)], results }
+}
+
+function isNamespace({ group, kind, name }: Resource, wanted: string): boolean {
+  return group === '' && kind === 'Namespace' && name === wanted
+}
+
+function namespaceNamed(name: string): Resource {
+  const document = new Document()
+  document.contents = document.createNode({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+  return new Resource(document, { packagePath: undefined, path: 'namespace.yaml', index: undefined })
 }
 
 function configOf(config: YAMLMap | undefined): NamespaceConfig {
@@ -80,13 +94,14 @@ function configOf(config: YAMLMap | undefined): NamespaceConfig {
     const isContext = textAt(config, 'metadata', 'name') === packageContext
     const namespace = nonEmpty(data.get('namespace')) ?? (isContext ? nonEmpty(data.get('name')) : undefined)
     if (namespace === undefined) throw new ConfigError('`data.namespace` should not be empty')
-    return { namespace, matcher: nonEmpty(data.get('namespaceMatcher')) }
+    return { namespace, matcher: nonEmpty(data.get('namespaceMatcher')), create: data.get('create') === 'true' }
   }
   if (apiVersion !== functionApiVersion || kind !== 'SetNamespace')
     throw new ConfigError(`unknown functionConfig Kind=${kind} ApiVersion=${apiVersion}, expect ${expected}`)
   const namespace = nonEmpty(textAt(config, 'namespace'))
   if (namespace === undefined) throw new ConfigError('`namespace` should not be empty')
-  return { namespace, matcher: nonEmpty(textAt(config, 'namespaceMatcher')) }
+  const create = textAt(config, 'create') === 'true'
+  return { namespace, matcher: nonEmpty(textAt(config, 'namespaceMatcher')), create }
 }
 
 interface Replaced {

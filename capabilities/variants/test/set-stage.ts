@@ -9,7 +9,7 @@ import { Manager, installDefinitions } from '@fairlead/controller'
 import type { Capability } from '@fairlead/controller'
 import { findCondition } from '@fairlead/kube'
 import type { Condition, KubeObject } from '@fairlead/kube'
-import { PackageRevisionKind, RepositoryKind, packages } from '@fairlead/packages'
+import { PackageRevisionKind, PackageRevisionResourcesKind, RepositoryKind, packages } from '@fairlead/packages'
 import { PackageVariantKind, PackageVariantSetKind, variants } from '@fairlead/variants'
 import type { PackageVariant, PackageVariantSet } from '@fairlead/variants'
 
@@ -80,8 +80,19 @@ export class SetStage implements AsyncDisposable {
     )
   }
 
+  /** Publishes a package with files, in the workspace v1. */
+  package(repository: string, packageName: string, files: Readonly<Record<string, string>>): Promise<void> {
+    return this.publish(repository, packageName, 'v1', undefined, files)
+  }
+
   /** Publishes a new revision of a package: the first one, or a copy of another workspace. */
-  async publish(repository: string, packageName: string, workspaceName: string, source?: string): Promise<void> {
+  async publish(
+    repository: string,
+    packageName: string,
+    workspaceName: string,
+    source?: string,
+    files: Readonly<Record<string, string>> = {},
+  ): Promise<void> {
     const sourceRef = { name: `${repository}.${packageName}.${source}` }
     const tasks = source === undefined ? [] : [{ type: 'edit', edit: { sourceRef } }]
     const spec = { repository, packageName, workspaceName, tasks }
@@ -93,6 +104,13 @@ export class SetStage implements AsyncDisposable {
       spec,
     })
     const key = { namespace, name: metadata.name! }
+    if (Object.keys(files).length > 0) {
+      const object = await this.client.get(PackageRevisionResourcesKind, key)
+      await this.client.update({
+        ...object,
+        spec: { ...object.spec, resources: { ...object.spec.resources, ...files } },
+      })
+    }
     for (const [lifecycle, options] of [
       ['Proposed', {}],
       ['Published', { subresource: 'approval' }],
@@ -126,6 +144,18 @@ export class SetStage implements AsyncDisposable {
   /** Returns a variant as soon as it exists and `holds` is true of it. */
   variant(name: string, holds: (variant: PackageVariant) => boolean = () => true): Promise<PackageVariant> {
     return this.client.waitFor(PackageVariantKind, { namespace, name }, holds)
+  }
+
+  /** Returns the files of the first draft of a downstream, as soon as its variant is ready. */
+  async draft(name: string): Promise<Readonly<Record<string, string>>> {
+    const { metadata, status } = await this.variant(
+      name,
+      (variant) =>
+        variant.status?.observedGeneration === variant.metadata.generation &&
+        variant.status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true,
+    )
+    const key = { namespace: metadata.namespace!, name: status!.downstreamTargets![0]!.name }
+    return (await this.client.get(PackageRevisionResourcesKind, key)).spec.resources
   }
 
   /** Resolves when a variant is deleted. */

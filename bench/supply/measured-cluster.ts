@@ -1,12 +1,13 @@
 // The measured cluster: server and controllers in this process, with a count of the controllers' requests.
 import { ApiServer, memory } from '@fairlead/apiserver'
 import { Client } from '@fairlead/client'
-import type { ApiRequest, ApiResponse, Impersonation, Transport } from '@fairlead/client'
 import { Manager, installDefinitions } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { crds, startControllers } from '@fairlead/supply'
 import type { SupplyControllers } from '@fairlead/supply'
 import { crd } from '../../test/support/crd.ts'
+import { CountingTransport } from '../counting-transport.ts'
+import type { Requests } from '../counting-transport.ts'
 
 export const thing = { apiVersion: 'bench.run/v1', kind: 'Thing' }
 const free = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
@@ -17,43 +18,6 @@ const definition: KubeObject = crd({
   schema: { type: 'object', properties: { spec: free, status: free } },
   status: true,
 })
-
-/** Numbers of requests. */
-export interface Requests {
-  reads: number
-  writes: number
-}
-
-class CountingTransport implements Transport {
-  readonly address: string
-  readonly #inner: Transport
-  readonly #requests: Requests
-
-  constructor(inner: Transport, requests: Requests) {
-    this.address = inner.address
-    this.#inner = inner
-    this.#requests = requests
-  }
-
-  request(request: ApiRequest): Promise<ApiResponse> {
-    if (request.method === 'GET') this.#requests.reads++
-    // Access reviews are reads, although they are posted.
-    else if (!/\/(?:events|subjectaccessreviews)/.test(request.path)) this.#requests.writes++
-    return this.#inner.request(request)
-  }
-
-  watch(request: ApiRequest): ReturnType<Transport['watch']> {
-    return this.#inner.watch(request)
-  }
-
-  as(who: Impersonation): Transport {
-    return new CountingTransport(this.#inner.as(who), this.#requests)
-  }
-
-  [Symbol.asyncDispose](): PromiseLike<void> {
-    return this.#inner[Symbol.asyncDispose]()
-  }
-}
 
 /** The cluster. */
 export class MeasuredCluster implements AsyncDisposable {

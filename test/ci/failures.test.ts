@@ -1,4 +1,4 @@
-// What .ci/run prints of the log of a step that failed.
+// The lines that .ci/run prints of the log of a step that failed.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { configDefaults, defineConfig } from 'vitest/config'
 
 /** `FAIRLEAD_TEST_BUILT=1` tests what was built: Node 22 runs no sources, because V8 has no `using` there. */
@@ -24,6 +25,7 @@ export default defineConfig({
     expect: { poll: { timeout: 90_000 } },
     // What a test replaced is there again for the next one, which may be in another file of the same process.
     restoreMocks: true,
+    globalSetup: [join(import.meta.dirname, 'test/support/bundled-command.ts')],
     projects: [
       // Starting a process and loading the sources takes longer than most files: a process runs many of them. They have
       // no state in common but what they leave behind in modules and in `process`.

@@ -39,7 +39,7 @@ beforeAll(() => {
     mkdirSync(dirname(join(folder, file)), { recursive: true })
     writeFileSync(join(folder, file), text)
   }
-  const config = `import config from '${join(root, 'vitest.config.ts')}'\nexport default { ...config, test: { ...config.test, projects: undefined, include: ['**/*.test.ts'] } }\n`
+  const config = `import config from '${join(root, 'vitest.config.ts')}'\nexport default { ...config, test: { ...config.test, globalSetup: [], projects: undefined, include: ['**/*.test.ts'] } }\n`
   writeFileSync(join(folder, 'vitest.config.ts'), config)
   for (const name of ['node_modules', 'package.json']) symlinkSync(join(root, name), join(folder, name))
 })

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { launcher } from '../support/launcher.ts'
 import { missingTool, Reader, root } from './reader.ts'
 import { isAsShown, stepsOf } from './tutorial.ts'
 
@@ -17,10 +18,10 @@ if (missing !== undefined) console.log(`${missing} is not here: the tutorials ar
 
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
 /** Where the page says `npm start`: the same, but in the reader's folder and on a free port. */
-const start = scripts['start']!.replace('apps/cli/bin', `'${root}'/apps/cli/bin`)
+const start = scripts['start']!.replace('apps/cli/bin/fairlead.js', `'${launcher}'`)
 const commands = {
   npm: `[ "$1" = install ] && exit 0\n[ "$1" = start ] && exec ${start} --port 0\nexit 1`,
-  npx: `command=$1; shift\nexec '${root}'/node_modules/.bin/$command "$@"`,
+  npx: `command=$1; shift\n[ "$command" = fairlead ] && exec node '${launcher}' "$@"\nexec '${root}'/node_modules/.bin/$command "$@"`,
 }
 
 async function freePort(): Promise<number> {

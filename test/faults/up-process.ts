@@ -2,11 +2,10 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
+import { launcher } from '../support/launcher.ts'
 import { patience } from '../support/until.ts'
 
-const launcher = resolve(import.meta.dirname, '../../apps/cli/bin/fairlead.js')
 const startMs = patience
 
 interface Text {

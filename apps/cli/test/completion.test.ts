@@ -4,7 +4,8 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { UpProcess } from '../../../test/faults/up-process.ts'
-import { fairlead, launcher, withFolder } from './support/command.ts'
+import { launcher } from '../../../test/support/launcher.ts'
+import { fairlead, withFolder } from './support/command.ts'
 
 /** The candidates without descriptions, and what else the shell may offer. */
 async function offered(...words: string[]): Promise<string[]> {

@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { program } from '../src/index.ts'
 import { exampleNames } from '../src/up/example-names.ts'
-import { fairlead, launcher } from './support/command.ts'
+import { sourceLauncher } from '../../../test/support/launcher.ts'
+import { fairlead } from './support/command.ts'
 
 type Command = Awaited<ReturnType<typeof program>>
 
@@ -77,7 +78,7 @@ test.each([
 test.each(paths.map((words) => ({ words, command: ['fairlead', ...words].join(' ') })))(
   '$command --help',
   async ({ words }) => {
-    const child = spawn(process.execPath, ['--import', witness, launcher, ...words, '--help'], {
+    const child = spawn(process.execPath, ['--import', witness, sourceLauncher, ...words, '--help'], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     let [stdout, loaded] = ['', '']

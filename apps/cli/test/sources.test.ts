@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
+import { sourceLauncher } from '../../../test/support/launcher.ts'
 import { fairlead, withFolder } from './support/command.ts'
 
 /** Makes a module that comes from a built workspace package an error, in every thread that loads it. */
@@ -26,7 +27,7 @@ test('a package is rendered from the sources, in the worker thread too', () =>
       'apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\npipeline:\n  mutators:\n    - image: set-namespace\n      configMap: {namespace: shop}\n',
     )
     const env = { NODE_OPTIONS: `--import=${pathToFileURL(hook).href}` }
-    const { code, stderr } = await fairlead(['pkg', 'render', 'web'], { cwd: folder, env })
+    const { code, stderr } = await fairlead(['pkg', 'render', 'web'], { cwd: folder, env, launcher: sourceLauncher })
     expect(stderr).toContain('Successfully executed 1 function(s) in 1 package(s).')
     expect(code).toBe(0)
   }))

@@ -12,7 +12,8 @@ import { connect, findConnection } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
 import { UpProcess } from '../../../test/faults/up-process.ts'
 import { eventually } from '../../../test/support/until.ts'
-import { fairlead, launcher, withFolder } from './support/command.ts'
+import { launcher } from '../../../test/support/launcher.ts'
+import { fairlead, withFolder } from './support/command.ts'
 import type { Ended } from './support/command.ts'
 
 const fixtures = join(import.meta.dirname, 'fixtures')

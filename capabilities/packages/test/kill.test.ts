@@ -6,15 +6,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
+import { launcher } from '../../../test/support/launcher.ts'
 import { connect } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { PackageRevisionKind, RepositoryKind } from '@fairlead/packages'
 import type { PackageRevision } from '@fairlead/packages'
 import { git, refsOf } from './stage.ts'
 
-const launcher = fileURLToPath(new URL('../../../apps/cli/bin/fairlead.js', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'fairlead-kill-'))
 const children: ChildProcess[] = []
 afterEach(() => {

@@ -4,8 +4,8 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { launcher } from '../../support/launcher.ts'
 import { ApiServer, memory } from '@fairlead/apiserver'
 import type { Client } from '@fairlead/client'
 import { installDefinitions, Manager } from '@fairlead/controller'
@@ -41,7 +41,6 @@ const left: Readonly<Record<string, string>> = {
 }
 
 const original = 'http://gitea.gitea.svc.cluster.local:3000'
-const launcher = fileURLToPath(new URL('../../../apps/cli/bin/fairlead.js', import.meta.url))
 const kubectl = ['1.36', '1.35', '1.34', '1.33', '1.32', '1.31', '1.30']
   .map(findKubectl)
   .find((path) => path !== undefined)

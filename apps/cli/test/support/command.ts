@@ -3,10 +3,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
-
-/** The launcher. */
-export const launcher: string = resolve(import.meta.dirname, '../../bin/fairlead.js')
+import { join } from 'node:path'
+import { launcher } from '../../../../test/support/launcher.ts'
 
 /** How a command ended. */
 export interface Ended {
@@ -19,11 +17,13 @@ export interface Ended {
 export interface RunOptions {
   readonly cwd?: string
   readonly env?: NodeJS.ProcessEnv
+  /** The launcher, if not that of most tests. */
+  readonly launcher?: string
 }
 
 /** Runs a command to its end. No kubeconfig but what the arguments name. */
 export async function fairlead(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
-  const child = spawn(process.execPath, [launcher, ...args], {
+  const child = spawn(process.execPath, [options.launcher ?? launcher, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     cwd: options.cwd,
     env: { ...process.env, KUBECONFIG: '/dev/null', NO_COLOR: '1', ...options.env },

@@ -5,8 +5,10 @@ import { fileChanges, formatChanges } from '../engine/diff/file-changes.ts'
 import { withUpstream } from '../engine/kptfile/upstream.ts'
 import type { ConflictPolicy } from '../engine/merge3/conflict.ts'
 import { describeConflict } from '../engine/merge3/conflict.ts'
-import type { UpdateStrategy } from '../engine/update/update-package.ts'
-import { updateStrategies } from '../engine/update/update-package.ts'
+import { hasMutators } from '../engine/render/pipeline-source.ts'
+import type { RenderedUpdate } from '../engine/update/rendered-update.ts'
+import type { PackageUpdate, UpdateStrategy } from '../engine/update/update-package.ts'
+import { updatePackage, updateStrategies } from '../engine/update/update-package.ts'
 import { fetchUpstream } from '../offline/fetch-upstream.ts'
 import { readLocalPackage } from '../offline/local-package.ts'
 import { writeChanges } from '../offline/package-folder.ts'
@@ -40,8 +42,7 @@ export async function run({
   )
   const onConflict = options.onConflict as ConflictPolicy
   const versions = { base: base.files, upstream: upstream.files, local: files }
-  await using renderer = new PackageRenderer({ workers: 1 })
-  const updated = await renderer.update({ ...versions, strategy, onConflict, annotate: true }, { signal })
+  const updated = await update({ ...versions, strategy, onConflict, annotate: true }, signal)
   const merged = String(updated.files.get('Kptfile'))
   const withLock = withUpstream(merged, { git, commit: upstream.commit, updateStrategy: strategy })
   const changes = fileChanges(files, new Map([...updated.files, ['Kptfile', withLock]]))
@@ -59,6 +60,13 @@ export async function run({
     `Updated package "${kptfile.metadata.name ?? folder}" to ${git.ref} (${upstream.commit.slice(0, 12)}): ${changes.length} files changed, ${conflicts}`,
   )
   return exitCode.ok
+}
+
+/** Starts a thread only for a package with functions. */
+async function update(versions: PackageUpdate, signal: AbortSignal): Promise<RenderedUpdate> {
+  if (!hasMutators(versions.local)) return updatePackage(versions)
+  await using renderer = new PackageRenderer({ workers: 1 })
+  return await renderer.update(versions, { signal })
 }
 
 function strategyOf(name: string): UpdateStrategy {

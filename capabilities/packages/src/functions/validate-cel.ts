@@ -1,7 +1,6 @@
 // validate-cel: checks resources by rules in CEL. Fairlead's own; kpt has starlark and Rego for it.
-import type { JsonValue } from '@fairlead/kube'
-import { CelBudgetError, CelCompileError, CelError, compile, toJson, types } from '@fairlead/kube/cel'
-import type { CelProgram } from '@fairlead/kube/cel'
+import { CelBudgetError, CelCompileError, CelError, compile, fromJson, toJson, types } from '@fairlead/kube/cel'
+import type { CelProgram, CelValue } from '@fairlead/kube/cel'
 import type { YAMLMap } from 'yaml'
 import type { FunctionResult } from '../engine/function-runner.ts'
 import type { Selector } from '../engine/kptfile/kptfile.ts'
@@ -45,13 +44,14 @@ export function validateCel({ items, config }: FunctionInput): FunctionOutcome {
     if (!(error instanceof ConfigError)) throw error
     return { results: [{ message: error.message, severity: 'error' }], failure: functionFailure }
   }
-  const values = new Map(items.map((item) => [item, jsonOf(item.fields, item.document)]))
+  // Converted once: every evaluation sees all of them.
+  const values = new Map(items.map((item) => [item, fromJson(jsonOf(item.fields, item.document))]))
   const resources = [...values.values()]
   const results: FunctionResult[] = []
   for (const rule of rules)
     for (const resource of selectResources(items, [rule.match], [])) {
       if (isLocalConfig(resource)) continue
-      const result = check(rule, resource, values.get(resource) ?? null, resources)
+      const result = check(rule, resource, { object: values.get(resource) ?? null, resources })
       if (result !== undefined) results.push(result)
     }
   const isFailure = results.some(({ severity }) => severity === 'error')
@@ -61,8 +61,7 @@ export function validateCel({ items, config }: FunctionInput): FunctionOutcome {
 function check(
   { name, expression, message, messageExpression, severity, fieldPath }: Rule,
   resource: Resource,
-  object: JsonValue,
-  resources: readonly JsonValue[],
+  values: { readonly object: CelValue; readonly resources: CelValue },
 ): FunctionResult | undefined {
   const report = (text: string, level: Severity): FunctionResult => ({
     message: text,
@@ -77,10 +76,10 @@ function check(
     file: fileOf(resource),
     tags: { rule: name },
   })
-  const variables = { object, resources }
   try {
-    if (toJson(expression.evaluate(variables)) === true) return undefined
-    const text: unknown = messageExpression === undefined ? undefined : toJson(messageExpression.evaluate(variables))
+    if (toJson(expression.evaluate({}, { values })) === true) return undefined
+    const text: unknown =
+      messageExpression === undefined ? undefined : toJson(messageExpression.evaluate({}, { values }))
     return report(typeof text === 'string' && text !== '' ? text : message, severity)
   } catch (error) {
     if (!(error instanceof CelError) && !(error instanceof CelBudgetError)) throw error

@@ -35,6 +35,8 @@ export interface StageOptions {
   readonly namespaces?: readonly string[]
   /** True when left out: references may cross namespaces. */
   readonly isEmbedded?: boolean
+  /** Base URL of another AWS than the fake. */
+  readonly endpoint?: string
   /** Wraps the controllers' way to the server. */
   readonly transport?: (inner: Transport) => Transport
 }
@@ -78,11 +80,11 @@ export class Stage implements AsyncDisposable {
       name: `system:serviceaccount:${account.namespace}:${account.name}`,
       groups: ['system:serviceaccounts', 'system:authenticated'],
     }
-    const { isEmbedded = true, transport = (inner) => inner } = this.#options
+    const { endpoint = this.#fake.url, isEmbedded = true, transport = (inner) => inner } = this.#options
     // Nothing of the machine's own environment may reach AWS.
     for (const variable of ['AWS_PROFILE', 'AWS_ACCESS_KEY_ID', 'AWS_REGION', 'AWS_DEFAULT_REGION'])
       vi.stubEnv(variable, undefined)
-    vi.stubEnv('AWS_ENDPOINT_URL', this.#fake.url)
+    vi.stubEnv('AWS_ENDPOINT_URL', endpoint)
     const own = this.server.client({ as: user })
     const client = new Client({ transport: transport(own.transport), clock: this.clock, random: own.random })
     const options = { resolve: new Map<string, string>(), signal: new AbortController().signal, isEmbedded }

@@ -41,6 +41,9 @@ const parts: readonly Part[] = [
     FAIRLEAD_FAULT_RUNS: '50',
   }),
   larger('kill between publishes', 'capabilities/packages/test/kill.test.ts', { FAIRLEAD_PUBLISHES: '200' }),
+  larger('kill in a fan-out of variants', 'capabilities/variants/test/variant-faults.test.ts', {
+    FAIRLEAD_VARIANTS: '200',
+  }),
   larger('renders beside kpt', 'capabilities/packages/test/render-differential.test.ts', {
     FAIRLEAD_DIFFERENTIAL: '300',
   }),

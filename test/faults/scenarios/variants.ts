@@ -1,5 +1,5 @@
-// Package variants under faults: the upstream and an injected object change, one variant is deleted, one names a package
-// that somebody else has made.
+// Package variants under faults: the upstream and an injected object change, one variant is deleted, one names a
+// package that a user has made.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -72,7 +72,7 @@ async function publish(client: Client, workspace: string, mode: string, task?: T
   }
 }
 
-/** Starts packages with the first revision of the upstream, and a package of somebody else. */
+/** Starts packages with the first revision of the upstream, and a package of a user. */
 async function startPackages(server: ApiServer): Promise<AsyncDisposable> {
   const dataFolder = mkdtempSync(join(tmpdir(), 'fairlead-scenario-'))
   const client = server.client({ manager: 'fairlead-packages' })

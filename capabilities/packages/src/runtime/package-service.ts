@@ -161,8 +161,8 @@ export class PackageService implements Disposable {
   }
 
   /**
-   * Returns the files that a task would make, after functions that run once and the pipeline, where these are asked
-   * for. Stores nothing. @throws StatusError, GitError, PackageError
+   * Returns the files that a task would make, after functions that run once and the pipeline, where these are
+   * wanted. Stores nothing. @throws StatusError, GitError, PackageError
    */
   async preview(
     repository: PackageRepository,

@@ -185,7 +185,7 @@ function upstreamFields(upstream: ObservedRevision | undefined): StatusFields {
   return { upstream: { name, revision, workspaceName, ...(commit !== undefined && { commit }) } }
 }
 
-/** What is not known now stays as it was reported. */
+/** Returns the fields that stay as they were reported, as they are not known now. */
 function keptFields(status: PackageVariantStatus | undefined): StatusFields {
   const { downstreamTargets, injectionPoints, conflicts } = status ?? {}
   return {

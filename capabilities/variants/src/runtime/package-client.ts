@@ -17,7 +17,7 @@ import type { PackageText } from '../engine/mutation/package-text.ts'
 
 const apiVersion = PackageRevisionKind.apiVersion
 
-/** The answer of a preview. */
+/** The result of a preview. */
 export type Preview = NonNullable<PackageRevisionPreview['status']>
 
 /** The packages of a variant's namespace: those of a server, or a plan in place of the writes. */

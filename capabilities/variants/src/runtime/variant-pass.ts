@@ -26,7 +26,7 @@ import type { Packages, Preview } from './package-client.ts'
 type Target = NonNullable<PackageVariantStatus['downstreamTargets']>[number]
 type Conflicts = NonNullable<Preview['conflicts']>
 
-/** What a pass has found and done. */
+/** The findings of a pass, and what it has done. */
 export interface PassReport {
   readonly state: VariantState
   readonly targets: readonly Target[]
@@ -45,7 +45,7 @@ interface TargetOutcome {
   readonly unmetGates?: readonly string[]
 }
 
-/** What a pass works with. */
+/** The ports that a pass works with. */
 export interface PassContext {
   readonly object: PackageVariant
   readonly packages: Packages

@@ -18,7 +18,7 @@ import type { RevisionAction } from '../engine/variant/downstream.ts'
 import { VariantPass } from './variant-pass.ts'
 import type { PassReport } from './variant-pass.ts'
 
-/** What a variant would do. */
+/** The drafts and actions that a variant would make. */
 export interface VariantPlan {
   readonly drafts: readonly PlannedDraft[]
   readonly actions: readonly RevisionAction[]

@@ -15,7 +15,7 @@ export type PointSources =
   /** Why the kind cannot be read. */
   | { readonly problem: string }
 
-/** What becomes of a point. */
+/** The decision about a point. */
 export interface InjectionDecision {
   readonly point: InjectionPoint
   readonly status: 'True' | 'False'
@@ -23,7 +23,7 @@ export interface InjectionDecision {
   readonly message: string
   /** The object and the field to copy; undefined when nothing is injected. */
   readonly source: { readonly name: string; readonly field: 'data' | 'spec'; readonly value: JsonValue } | undefined
-  /** What was injected before stays, although its object is gone or cannot be read. */
+  /** The data that was injected before stays, although its object was deleted or cannot be read. */
   readonly isKept: boolean
 }
 

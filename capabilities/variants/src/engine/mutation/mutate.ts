@@ -9,7 +9,7 @@ import { withInjection } from './injection.ts'
 import type { InjectionDecision } from './injection.ts'
 import type { PackageText } from './package-text.ts'
 
-/** What the changes need from outside. */
+/** The port of the changes: functions to run, and objects to read. */
 export interface MutationPort {
   /** Runs functions that are not stored. */
   runOnce(files: PackageText, functions: Pipeline): Promise<{ files: PackageText; failure: string | undefined }>

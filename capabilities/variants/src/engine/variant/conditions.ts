@@ -1,4 +1,5 @@
-// Conditions of a variant (spec variants §2.7): Ready and Stalled with Porch's reasons, and those on which Ready depends.
+// Conditions of a variant (spec variants §2.7): Ready and Stalled with Porch's reasons, and those on which Ready
+// depends.
 import { condition } from '@fairlead/kube'
 import type { Condition } from '@fairlead/kube'
 import { describeConflict } from '@fairlead/packages'
@@ -6,7 +7,7 @@ import type { InjectionDecision } from '../mutation/injection.ts'
 
 type Conflict = Parameters<typeof describeConflict>[0]
 
-/** What is known of a variant after a pass. Fields that are left out were not looked at. */
+/** The state of a variant after a pass. Fields that are left out were not looked at. */
 export interface VariantState {
   /** Errors of the spec. */
   readonly specErrors?: readonly string[]
@@ -24,7 +25,7 @@ export interface VariantState {
   readonly unmetGates?: readonly string[]
   /** Why an update waits. */
   readonly pending?: string
-  /** What failed. */
+  /** The message of the failure. */
   readonly error?: string
 }
 

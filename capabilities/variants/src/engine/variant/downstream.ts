@@ -11,7 +11,7 @@ export type RevisionAction = { readonly name: string; readonly reason: string } 
   | { readonly op: 'adopt' }
 )
 
-/** What a variant does with revisions. */
+/** The plan of a variant for the revisions of its namespace. */
 export interface DownstreamPlan {
   /** The revisions whose content the variant keeps up to date: all drafts, else the newest published one. */
   readonly targets: readonly ObservedRevision[]

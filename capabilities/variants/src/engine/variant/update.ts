@@ -1,4 +1,4 @@
-// What a variant does with one downstream revision when something has moved (spec variants §2.1).
+// Plans for one downstream revision when something has moved (spec variants §2.1).
 import type { Task } from '@fairlead/packages'
 import type { PackageVariantSpec } from '../../api.ts'
 import type { ObservedRevision, RevisionLock } from '../observed-revision.ts'

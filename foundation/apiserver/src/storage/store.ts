@@ -144,8 +144,8 @@ export interface Store extends AsyncDisposable {
   reached(revision: number, signal: AbortSignal): Promise<void>
   /**
    * Drops the versions outside the window (five minutes, 10,000 changes or 128 MiB of a resource, whichever is reached
-   * first), in the journal too. With a revision it also drops every older version inside the window: reads and watches before
-   * it throw RevisionExpired.
+   * first), in the journal too. With a revision it also drops every older version inside the window: reads and watches
+   * before it throw RevisionExpired.
    */
   compact(revision?: number): Promise<void>
   /**

@@ -28,8 +28,9 @@ export type ReflectorEvent<T extends KubeObject> =
   /** Nothing changed up to this revision (a bookmark). */
   | { readonly type: 'current'; readonly resourceVersion: string }
   /**
-   * The copy may be stale until the next `resumed`; `replaced` before it brings it up to date once. The next attempt is made after `retryIn`
-   * milliseconds, or at once on `wake()`. With a ClientError `ResponseLate` the present attempt goes on.
+   * The copy may be stale until the next `resumed`; `replaced` before it brings it up to date once. The next attempt is
+   * made after `retryIn` milliseconds, or at once on `wake()`. With a ClientError `ResponseLate` the present attempt
+   * goes on.
    */
   | {
       readonly type: 'interrupted'

@@ -31,6 +31,7 @@ import { PackageRevisionStorage } from './storage/package-revision-storage.ts'
 import { PackageStorage } from './storage/package-storage.ts'
 import { PreviewStorage } from './storage/preview-storage.ts'
 import { ResourcesStorage } from './storage/resources-storage.ts'
+import { tagSubresource } from './storage/tag-subresource.ts'
 
 /** Rules of the controller. Content is read and written with the rights of the caller on PackageRevisions. */
 const rules: readonly PolicyRule[] = [
@@ -82,7 +83,7 @@ export const packages: Capability = {
       {
         definition: packageRevisionDefinition,
         storage: new PackageRevisionStorage(service),
-        subresources: ['approval'],
+        subresources: ['approval', tagSubresource(service)],
         columns: packageRevisionColumns,
         selectableFields: revisionFields,
         maxObjectBytes: maxPackageBytes,

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Namespace } from '@fairlead/client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { PackageRevisionKind } from '@fairlead/packages'
+import { run } from '../src/commands/rpkg/tag.ts'
 import { eventually } from '../../../test/support/until.ts'
 import { conditionOf, git, refsOf, Stage } from './stage.ts'
 
@@ -215,4 +216,53 @@ test('selects revisions by field', async () => {
   expect(await find('spec.lifecycle=Draft')).toEqual(['blueprints.shop.one'])
   expect(await find('spec.packageName=web,spec.revision=1')).toEqual(['blueprints.web.one'])
   expect(await find('spec.revision=-1')).toEqual(['blueprints.web.main'])
+})
+
+test('makes a tag name one published revision after the other, for users with a right of its own', async () => {
+  const remote = stage.bareRepository('remote')
+  await stage.register('blueprints', { repo: remote })
+  await stage.publish('blueprints', 'web', 'one')
+  const edit = { type: 'edit', edit: { sourceRef: { name: 'blueprints.web.one' } } }
+  await stage.publish('blueprints', 'web', 'two', edit)
+  await stage.create('blueprints', 'web', 'three', edit)
+  const tag = async (name: string, value: string, client = stage.client): Promise<void> => {
+    const code = await run({
+      arguments: { revision: name, tag: value },
+      options: { namespace: 'team-a' },
+      stdin: () => Promise.resolve(''),
+      out: () => undefined,
+      err: () => undefined,
+      client: () => Promise.resolve(client),
+      signal: new AbortController().signal,
+    })
+    expect(code).toBe(0)
+  }
+  await tag('blueprints.web.one', 'stable')
+  expect(git(remote, 'rev-parse', 'web/stable')).toBe(git(remote, 'rev-parse', 'web/v1'))
+  await tag('blueprints.web.two', 'stable')
+  await tag('blueprints.web.two', 'stable')
+  expect(git(remote, 'rev-parse', 'web/stable')).toBe(git(remote, 'rev-parse', 'web/v2'))
+  expect((await stage.revision('blueprints.web.stable')).status?.selfLock?.git).toMatchObject({ ref: 'web/stable' })
+  await expect(tag('blueprints.web.three', 'stable')).rejects.toMatchObject({ status: { code: 403 } })
+  await expect(tag('blueprints.web.one', 'v7')).rejects.toMatchObject({ status: { code: 422 } })
+  await expect(tag('blueprints.web.one', '../x')).rejects.toMatchObject({ status: { code: 422 } })
+  const rules = [{ apiGroups: ['porch.kpt.dev'], resources: ['packagerevisions'], verbs: ['*'] }]
+  await stage.grant('writer', rules, 'eve', 'team-a')
+  const eve = stage.server.client({ as: { name: 'eve', groups: ['system:authenticated'] } })
+  await expect(tag('blueprints.web.one', 'stable', eve)).rejects.toMatchObject({ status: { code: 403 } })
+})
+
+test('deletes a revision whose tag is annotated', async () => {
+  const remote = stage.bareRepository('remote')
+  await stage.register('blueprints', { repo: remote })
+  await stage.publish('blueprints', 'web', 'one')
+  git(remote, 'tag', '-a', '-f', '-m', 'Release', 'web/v1', 'web/v1')
+  await stage.server.inject({
+    method: 'POST',
+    path: '/webhooks/git/team-a/blueprints',
+    user: { name: 'admin', groups: ['system:masters'] },
+  })
+  await stage.setLifecycle('blueprints.web.one', 'DeletionProposed', { approval: true })
+  await eventually(() => stage.client.delete(PackageRevisionKind, 'team-a/blueprints.web.one'))
+  expect(refsOf(remote)).toEqual(['refs/heads/main'])
 })

@@ -22,6 +22,8 @@ import type { TreeEntry } from './tree.ts'
 /** A commit as refs name it. */
 export interface RefCommit {
   readonly ref: string
+  /** The hash that the ref has: of the commit, or of the tag object of an annotated tag. */
+  readonly hash: string
   /** The hash of the commit, also for annotated tags. */
   readonly commit: string
   readonly message: string
@@ -76,6 +78,7 @@ export class GitRepository implements Disposable {
       const isAnnotated = tagged !== undefined && tagged !== ''
       refs.set(ref, {
         ref,
+        hash,
         commit: isAnnotated ? tagged : hash,
         message: (isAnnotated ? taggedText : text) ?? '',
         authorName: (isAnnotated ? taggedName : name) ?? '',
@@ -113,7 +116,7 @@ export class GitRepository implements Disposable {
         const [commit, authorName, authorEmail, time, message] = record.split('\0')
         if (commit === undefined || authorName === undefined || authorEmail === undefined || message === undefined)
           return []
-        return [{ ref: '', commit, authorName, authorEmail, authoredAt: Number(time), message }]
+        return [{ ref: '', hash: commit, commit, authorName, authorEmail, authoredAt: Number(time), message }]
       })
   }
 

@@ -234,14 +234,28 @@ export class PackageRepository implements AsyncDisposable {
     await this.#write(async (refs) => {
       this.#expectCommit(revision)
       const ref = this.#deletionRef(revision)
-      const commit = { ...refs.get(revision.ref)!, ref }
-      const existing = refs.get(ref)?.commit
+      const commit = { ...refs.get(revision.ref)!, ref, hash: revision.commit }
+      const existing = refs.get(ref)?.hash
       if (isProposed === (existing !== undefined)) return { changes: [], commits: [] }
       return isProposed
         ? { changes: [{ ref, expected: undefined, to: commit.commit }], commits: [commit] }
         : { changes: [{ ref, expected: existing, to: undefined }], commits: [] }
     })
     return this.#find(({ name }) => name === revision.name)
+  }
+
+  /** Makes the tag `<package>/<name>` name a published revision; moves it from another. @throws GitError `RefChanged` */
+  async tag(revision: Revision, name: string): Promise<void> {
+    await this.#write(async (refs) => {
+      this.#expectCommit(revision)
+      const ref = tagRef(`${revision.path}/${name}`)
+      const existing = refs.get(ref)
+      if (existing?.commit === revision.commit) return { changes: [], commits: [] }
+      return {
+        changes: [{ ref, expected: existing?.hash, to: revision.commit }],
+        commits: [{ ...refs.get(revision.ref)!, ref, hash: revision.commit }],
+      }
+    })
   }
 
   /**
@@ -254,10 +268,10 @@ export class PackageRepository implements AsyncDisposable {
       const changes: RefChange[] = []
       const commits: RefCommit[] = []
       const isPlaceholder = revision.ref === branchRef(this.settings.branch)
-      if (!isPlaceholder) changes.push({ ref: revision.ref, expected: refs.get(revision.ref)?.commit, to: undefined })
+      if (!isPlaceholder) changes.push({ ref: revision.ref, expected: refs.get(revision.ref)?.hash, to: undefined })
       const deletion = this.#deletionRef(revision)
       const proposed = refs.get(deletion)
-      if (proposed !== undefined) changes.push({ ref: deletion, expected: proposed.commit, to: undefined })
+      if (proposed !== undefined) changes.push({ ref: deletion, expected: proposed.hash, to: undefined })
       const others = [...this.#revisions.values()].filter(
         ({ name, path, revision: number }) => path === revision.path && number > 0 && name !== revision.name,
       )
@@ -267,7 +281,7 @@ export class PackageRepository implements AsyncDisposable {
         commits.push(...removal.commits)
         const ref = branchRef(deletionProposedBranch(revision.path, 0).replace(/v0$/, this.settings.branch))
         const other = refs.get(ref)
-        if (!isPlaceholder && other !== undefined) changes.push({ ref, expected: other.commit, to: undefined })
+        if (!isPlaceholder && other !== undefined) changes.push({ ref, expected: other.hash, to: undefined })
       }
       return { changes, commits }
     })
@@ -310,7 +324,15 @@ export class PackageRepository implements AsyncDisposable {
       { message, author, committer: { ...committer, seconds }, parents, changes: [change] },
       this.#stop.signal,
     )
-    return { ref: '', commit, message, authorName: author.name, authorEmail: author.email, authoredAt: seconds }
+    return {
+      ref: '',
+      hash: commit,
+      commit,
+      message,
+      authorName: author.name,
+      authorEmail: author.email,
+      authoredAt: seconds,
+    }
   }
 
   /** Carries out a plan, again when refs of the remote have moved. */

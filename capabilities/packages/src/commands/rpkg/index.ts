@@ -124,6 +124,18 @@ export const rpkgCommands: readonly Command[] = [
   lifecycleCommand('propose-delete', 'Propose published package revisions for deletion'),
   lifecycleCommand('delete', 'Delete package revisions'),
   command({
+    name: 'tag',
+    summary: 'Make a git tag name a published package revision; variants follow it',
+    examples: ['fairlead rpkg tag blueprints.web.v1 stable --namespace=default'],
+    arguments: {
+      revision: { description: 'name of a published package revision' },
+      tag: { description: 'the tag; it is <package>/<tag> in the repository' },
+    },
+    options: { namespace },
+    usesCluster: true,
+    run: async (context) => (await import('./tag.ts')).run(context),
+  }),
+  command({
     name: 'upgrade',
     summary: 'Create a revision with the changes of the upstream, or find such changes',
     examples: ['fairlead rpkg upgrade edge.shop.v1 --workspace=v2', 'fairlead rpkg upgrade --discover=upstream'],

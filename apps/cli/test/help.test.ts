@@ -48,7 +48,7 @@ test("commands that use a cluster have kubectl's flags", () => {
     'metacontroller rbac',
     'supply tree',
     ...['get', 'init', 'clone', 'copy', 'pull', 'push'].map((name) => `rpkg ${name}`),
-    ...['propose', 'approve', 'reject', 'propose-delete', 'delete', 'upgrade'].map((name) => `rpkg ${name}`),
+    ...['propose', 'approve', 'reject', 'propose-delete', 'delete', 'tag', 'upgrade'].map((name) => `rpkg ${name}`),
     ...['register', 'get', 'sync', 'unregister'].map((name) => `repo ${name}`),
     ...['list', 'run', 'why', 'history', 'logs'].map((name) => `actions ${name}`),
   ])

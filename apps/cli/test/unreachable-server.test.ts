@@ -25,6 +25,7 @@ const required: Readonly<Record<string, readonly string[]>> = {
   'rpkg reject': ['blueprints.web.v1'],
   'rpkg propose-delete': ['blueprints.web.v1'],
   'rpkg delete': ['blueprints.web.v1'],
+  'rpkg tag': ['blueprints.web.v1', 'stable'],
   'repo register': ['https://example.com/blueprints.git'],
   'repo sync': ['blueprints'],
   'repo unregister': ['blueprints'],

@@ -14,6 +14,7 @@ import { webhookRoute } from './routes/webhook-route.ts'
 import { PackageRenderer } from './runtime/functions/package-renderer.ts'
 import { makeEngine } from './runtime/make-engine.ts'
 import { PackageService } from './runtime/package-service.ts'
+import { relationsOf } from './runtime/relations.ts'
 import { Repositories } from './runtime/repositories.ts'
 import { RevisionStates } from './runtime/revision-states.ts'
 import {
@@ -112,6 +113,7 @@ export const packages: Capability = {
     ]
     return {
       storages,
+      relations: (object) => relationsOf(object, service),
       routes: [webhookRoute((key) => controller.enqueue(key))],
       stop: () => resources.disposeAsync(),
     }

@@ -57,6 +57,7 @@ test('reads back the files of a commit, binary content and unusual names include
   expect([...(await repository.refs(signal)).values()]).toEqual([
     {
       ref: 'refs/heads/main',
+      hash: commit,
       commit,
       message: 'Add\n',
       authorName: porch.name,
@@ -161,6 +162,37 @@ test.each(['../escape', '/absolute', 'a/../../b', '.git/config', 'a//b', '', 'a\
     await expect(committed(repository, new Map([[path, 'x']]))).rejects.toMatchObject({ code: 'InvalidContent' })
   },
 )
+
+test('reads and writes a package of 20,000 files', async () => {
+  using repository = await GitRepository.open(temporary(), signal)
+  const files = new Map(Array.from({ length: 20_000 }, (_, n) => [`folder-${n % 50}/file-${n}.yaml`, `n: ${n % 10}\n`]))
+  const commit = await committed(repository, files)
+  expect((await repository.files(commit, 'web'))?.size).toBe(20_000)
+})
+
+test('says which file of a package is too large, when it is read and when it is written', async () => {
+  const folder = temporary()
+  const message = 'the file large.yaml has 52428800 bytes, which exceeds the limit of 10485760'
+  using repository = await GitRepository.open(folder, signal)
+  const content = Buffer.alloc(50 * 1024 * 1024, 'x')
+  await expect(committed(repository, new Map([['large.yaml', content]]))).rejects.toMatchObject({
+    code: 'TooLarge',
+    message,
+  })
+  const blob = execFileSync('git', ['hash-object', '-w', '--stdin'], { cwd: folder, input: content }).toString().trim()
+  const tree = execFileSync('git', ['mktree'], { cwd: folder, input: `100644 blob ${blob}\tlarge.yaml\n` })
+  const commit = await repository.commit(
+    {
+      message: 'Add\n',
+      author: porch,
+      committer: porch,
+      parents: [],
+      changes: [{ path: 'web', content: { tree: tree.toString().trim() } }],
+    },
+    signal,
+  )
+  await expect(repository.files(commit, 'web')).rejects.toMatchObject({ code: 'TooLarge', message })
+})
 
 test('refuses a path that is a file and a folder', async () => {
   using repository = await GitRepository.open(temporary(), signal)

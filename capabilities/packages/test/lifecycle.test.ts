@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { Namespace } from '@fairlead/client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { PackageRevisionKind } from '@fairlead/packages'
+import { PackageRevisionKind, RepositoryKind } from '@fairlead/packages'
 import { run } from '../src/commands/rpkg/tag.ts'
 import { eventually } from '../../../test/support/until.ts'
 import { conditionOf, git, refsOf, Stage } from './stage.ts'
@@ -157,6 +157,17 @@ test('refuses to delete a revision that others were made from, with their names'
   const clone = { type: 'clone', clone: { upstreamRef: { upstreamRef: { name: 'blueprints.web.one' } } } }
   const made = await stage.create('edge', 'shop', 'one', clone)
   expect(made.status?.upstreamLock?.git).toMatchObject({ directory: 'web', ref: 'web/v1' })
+  expect(stage.relations(made)).toEqual([
+    'refers-to edge.shop.one -> edge',
+    'upstream-of blueprints.web.one -> edge.shop.one',
+  ])
+  expect(stage.relations(await stage.revision('blueprints.web.one'))).toEqual([
+    'refers-to blueprints.web.one -> blueprints',
+    'upstream-of blueprints.web.one -> edge.shop.one',
+  ])
+  expect(stage.relations(await stage.client.get(RepositoryKind, 'team-a/edge'))).toEqual([
+    'refers-to edge.shop.one -> edge',
+  ])
   await stage.setLifecycle('blueprints.web.one', 'DeletionProposed')
   await expect(stage.client.delete(PackageRevisionKind, 'team-a/blueprints.web.one')).rejects.toMatchObject({
     status: {

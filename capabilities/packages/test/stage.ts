@@ -68,6 +68,12 @@ export class Stage implements AsyncDisposable {
     for (const storage of this.#instance.storages ?? []) this.#served.push(await this.server.addStorage(storage))
   }
 
+  /** Returns the edges of an object as `type from -> to`, by their names. */
+  relations(object: KubeObject): readonly string[] {
+    const edges = this.#instance?.relations?.(object, { read: () => undefined } as never) ?? []
+    return edges.map(({ type, from, to }) => `${type} ${from.name} -> ${to.name}`).sort()
+  }
+
   /** Stops what the capability has set up; the manager runs on. */
   async stopInstance(): Promise<void> {
     for (const served of this.#served.splice(0)) served[Symbol.dispose]()

@@ -3,7 +3,7 @@ import type { PackageFiles } from '../engine/package-files.ts'
 import { GitError } from './git-error.ts'
 import type { ObjectReader } from './object-reader.ts'
 import type { ObjectWriter } from './object-writer.ts'
-import { checkPath } from './tree.ts'
+import { checkPath, checkSize } from './tree.ts'
 import { writeTree } from './tree-edit.ts'
 
 /** The author or committer of a commit, with the time. */
@@ -32,7 +32,7 @@ export interface NewCommit {
   readonly changes: readonly FolderChange[]
 }
 
-/** Writes the objects of a commit and returns its hash. @throws GitError `InvalidContent`, `Corrupt` */
+/** Writes the objects of a commit and returns its hash. @throws GitError `InvalidContent`, `TooLarge`, `Corrupt` */
 export async function writeCommit(reader: ObjectReader, writer: ObjectWriter, commit: NewCommit): Promise<string> {
   const { message, author, committer, parents, changes } = commit
   const [base] = parents
@@ -59,8 +59,9 @@ async function treeOf(reader: ObjectReader, commit: string): Promise<string> {
   return tree.hash
 }
 
-/** Throws for paths that are unsafe, or a file and a folder at once. */
+/** Throws for paths that are unsafe, a file and a folder at once, and more than can be read. */
 function checkFiles(files: PackageFiles): void {
+  checkSize(files)
   for (const path of files.keys()) {
     checkPath(path)
     for (let slash = path.indexOf('/'); slash >= 0; slash = path.indexOf('/', slash + 1))

@@ -12,7 +12,7 @@ export interface TreeEntry {
 
 /** Limits of one package: what a request can carry, and what memory allows. */
 export const limits: Readonly<Record<'files' | 'fileBytes' | 'totalBytes', number>> = {
-  files: 10_000,
+  files: 50_000,
   fileBytes: 10 * 1024 * 1024,
   totalBytes: 64 * 1024 * 1024,
 }
@@ -54,7 +54,8 @@ export async function filesOf(reader: ObjectReader, tree: string): Promise<Packa
       const object = await reader.read(hash)
       if (object === undefined) throw new GitError('Corrupt', `the content of ${path} (${hash}) is missing`)
       const { length } = object.content
-      if (length > limits.fileBytes) throw tooLarge(`the file ${path} has ${length} bytes`, `${limits.fileBytes}`)
+      if (length > limits.fileBytes)
+        throw tooLarge(`the file ${path} has ${length} bytes, which`, `${limits.fileBytes}`)
       total += length
       if (total > limits.totalBytes) throw tooLarge('the package', `${limits.totalBytes} bytes`)
       return [path, decoded(object.content)] as const
@@ -95,6 +96,18 @@ export function checkPath(path: string): void {
 
 function isUnsafe(name: string): boolean {
   return name === '' || name === '.' || name === '..' || name.toLowerCase() === '.git' || /[\\/\0]/.test(name)
+}
+
+/** Refuses files that could not be read again. @throws GitError `TooLarge` */
+export function checkSize(files: PackageFiles): void {
+  if (files.size > limits.files) throw tooLarge(`the package has ${files.size} files, which`, `${limits.files} files`)
+  let total = 0
+  for (const [path, content] of files) {
+    const length = Buffer.byteLength(content)
+    if (length > limits.fileBytes) throw tooLarge(`the file ${path} has ${length} bytes, which`, `${limits.fileBytes}`)
+    total += length
+  }
+  if (total > limits.totalBytes) throw tooLarge(`the package has ${total} bytes, which`, `${limits.totalBytes}`)
 }
 
 function tooLarge(what: string, limit: string): GitError {

@@ -256,6 +256,12 @@ export class PackageService implements Disposable {
       listener({ type: 'put', object: resources, previous: resourcesObject(repository, revision, new Map(), before) })
   }
 
+  /** Returns the names of the revisions from which a task made one. */
+  upstreamOf(namespace: string, name: string): readonly string[] {
+    const task = this.repositories.revision({ namespace, name })?.revision.task
+    return upstreamNames(task).filter((upstream) => upstream !== undefined)
+  }
+
   /** Returns the names of the revisions that were made from one by a task. */
   downstreamOf(namespace: string, name: string): readonly string[] {
     return this.repositories

@@ -146,6 +146,8 @@ test('gives a Repository of a former name none of the content of the deleted one
 test.each([
   [{ repo: 'ext::sh -c id' }, 'spec.git.repo'],
   [{ repo: 'https://user:secret@example.test/x.git' }, 'spec.git.repo'],
+  [{ repo: 'http://169.254.169.254/x.git' }, 'spec.git.repo'],
+  [{ repo: 'ssh://git@[fe80::1]/x.git' }, 'spec.git.repo'],
   [{ branch: 'drafts/web' }, 'spec.git.branch'],
   [{ branch: '--upload-pack=x' }, 'spec.git.branch'],
   [{ branch: 'a..b' }, 'spec.git.branch'],

@@ -246,6 +246,10 @@ test.each([
   ['ssh://-oProxyCommand=touch/x', 'UnsupportedAddress'],
   ['https://user:hunter2@example.test/x.git', 'UnsupportedAddress'],
   ['relative/folder', 'UnsupportedAddress'],
+  ['http://169.254.169.254/latest/x.git', 'UnsupportedAddress'],
+  ['http://2852039166/x.git', 'UnsupportedAddress'],
+  ['git@169.254.169.254:x.git', 'UnsupportedAddress'],
+  ['ssh://git@[fe80::1]/x.git', 'UnsupportedAddress'],
 ])('refuses the address %j', async (url, code) => {
   const fetched = fetchPackage({ url }, { ref: 'main', directory: '/' }, signal)
   await expect(fetched).rejects.toMatchObject({ code })

@@ -90,6 +90,7 @@ export type { ControllerMetrics, ReconcileResult } from './metrics.ts'
 
 // hooks of users
 export { HookHosts, isHookHost } from './hooks/hook-hosts.ts'
+export { isLinkLocal } from './hooks/hook-address.ts'
 export { HookClient, HookError } from './hooks/hook-client.ts'
 export type {
   HookResponse,

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { AsyncDisposableStack } from '@fairlead/kube'
 import { GitError } from './git-error.ts'
 import { ssh } from './git-process.ts'
+import { checkHost, checkResolvedHost } from './remote-host.ts'
 
 /** Credentials for a remote. */
 export type GitCredentials =
@@ -29,6 +30,7 @@ export type GitTransport = 'http' | 'ssh' | 'local'
  * Returns the transport of an address. @throws GitError `UnsupportedAddress`
  */
 export function transportOf(url: string): GitTransport {
+  checkHost(url)
   if (/^https?:\/\/[^/]/i.test(url)) return 'http'
   if (/^ssh:\/\/[^/-]/i.test(url)) return 'ssh'
   if (/^file:\/\/\//i.test(url) || url.startsWith('/')) return 'local'
@@ -47,6 +49,7 @@ export interface RemoteEnvironment extends AsyncDisposable {
 /** Prepares the environment for a remote. @throws GitError `UnsupportedAddress` */
 export async function remoteEnvironment({ url, credentials, caBundle }: GitRemote): Promise<RemoteEnvironment> {
   const transport = transportOf(url)
+  if (transport !== 'local') await checkResolvedHost(url)
   if (/^[a-z+]+:\/\/[^/]*:[^/]*@/i.test(url))
     throw new GitError(
       'UnsupportedAddress',

@@ -103,7 +103,7 @@ export class PackageService implements Disposable {
   async settled(key: ObjectKey, signal: AbortSignal): Promise<void> {
     if (this.repositories.get(key)?.isSynced === true) return
     const limited = AbortSignal.any([signal, AbortSignal.timeout(firstReadTimeout)])
-    const { namespace = '', name } = key
+    const { namespace, name } = key
     try {
       const registration =
         this.repositories.object(key) ?? (await this.#client.find(RepositoryKind, { namespace, name }))

@@ -416,7 +416,7 @@ describe('lists and watches of a resource storage', () => {
     expect(revision).toBeGreaterThan(Number((list.body['items'] as readonly KubeObject[])[0]!.metadata.resourceVersion))
     storage.put({ ...storage.notes.get('default/old')!, spec: { text: 'later' } } as KubeObject)
     const next = await api.events(
-      `${notes}?watch=true&timeoutSeconds=1&resourceVersion=${after.body.metadata['resourceVersion']}`,
+      `${notes}?watch=true&timeoutSeconds=1&resourceVersion=${String(after.body.metadata['resourceVersion'])}`,
     )
     expect(next.map(({ type, object }) => [type, object.metadata['name']])).toEqual([['MODIFIED', 'old']])
   })

@@ -191,6 +191,15 @@ describe('CEL compilation', () => {
     },
   )
 
+  test('an expression that is too deep is no expression on a stack that is partly used either', () => {
+    const onUsedStack = (frames: number, run: () => unknown): unknown =>
+      frames === 0 ? run() : onUsedStack(frames - 1, run)
+    for (let frames = 0; frames < 6_000; frames += 1_000)
+      expect(() => onUsedStack(frames, () => compile(`1${'+1'.repeat(2_000)}`, { variables }))).toThrow(
+        expect.objectContaining({ code: 'CelSyntax' }),
+      )
+  })
+
   test('accepts long chains of operators', () => {
     expect(compile(`1${'+1'.repeat(900)}`, { variables: {} }).evaluate({})).toBe(901n)
   })

@@ -65,6 +65,7 @@ const notAName = 'argument must be a simple name'
 
 /** The maximum depth of expressions; long chains of one operator are nested too. */
 const maxDepth = 1_000
+const recursionLimit = `expression recursion limit exceeded: ${maxDepth}`
 
 /** The maximum length of an expression, checked before parsing. */
 const maxExpressionLength = 100_000
@@ -95,7 +96,13 @@ export function parseExpression(text: string, isFunction: (name: string) => bool
     const message = summary ?? (error instanceof Error ? error.message : String(error))
     throw new CelCompileError('CelSyntax', [{ summary: `Syntax error: ${message}`, at: offset }], text)
   }
-  return new Converter(text, isFunction, hasBind).expression(root)
+  try {
+    return new Converter(text, isFunction, hasBind).expression(root)
+  } catch (error) {
+    // The stack has room for fewer levels than the limit when the caller has used a part of it.
+    if (!(error instanceof RangeError)) throw error
+    throw new CelCompileError('CelSyntax', [{ summary: recursionLimit, at: 0 }], text)
+  }
 }
 
 const unary: Readonly<Record<string, string>> = { '!_': '!_', '-_': '-_' }
@@ -113,7 +120,7 @@ class Converter {
   }
 
   expression(node: Node): Expr {
-    if (this.#depth >= maxDepth) throw this.#error(`expression recursion limit exceeded: ${maxDepth}`, node)
+    if (this.#depth >= maxDepth) throw this.#error(recursionLimit, node)
     this.#depth++
     const expr = this.#convert(node)
     this.#depth--

@@ -1,5 +1,5 @@
 // Sets on a cluster: variants are created, changed and deleted by events, failures are reported by target.
-import { expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { KubeObject } from '@fairlead/kube'
 import { PackageVariantKind, setLabel } from '@fairlead/variants'
 import { SetStage, conditionOf } from './set-stage.ts'
@@ -7,10 +7,16 @@ import { SetStage, conditionOf } from './set-stage.ts'
 const upstream = { repo: 'catalog', package: 'web' }
 const prod = { repositorySelector: { matchLabels: { env: 'prod' } } }
 
-async function start(): Promise<SetStage> {
-  const stage = await SetStage.start()
-  onTestFinished(() => stage[Symbol.asyncDispose]())
-  return stage
+let cluster: SetStage
+let namespaces = 0
+beforeAll(async () => {
+  cluster = await SetStage.start()
+}, 60_000)
+afterAll(() => cluster[Symbol.asyncDispose]())
+
+/** Returns a namespace of its own for a test. */
+function start(): Promise<SetStage> {
+  return cluster.inNamespace(`team-${++namespaces}`)
 }
 
 test('a set makes a variant for each Repository that it selects, and follows their labels', async () => {
@@ -32,7 +38,7 @@ test('a set makes a variant for each Repository that it selects, and follows the
   await stage.variant('fleet-edge-2-web')
   await stage.client.patch(
     { apiVersion: 'config.porch.kpt.dev/v1alpha1', kind: 'Repository' },
-    { namespace: 'team-a', name: 'edge-1' },
+    { namespace: stage.namespace, name: 'edge-1' },
     { merge: { metadata: { labels: { env: 'dev' } } } },
   )
   await stage.deleted('fleet-edge-1-web')
@@ -85,7 +91,7 @@ test('a change of a variant is taken back, and a foreign one of its name is left
   const foreign = await stage.client.create<KubeObject>({
     apiVersion: PackageVariantKind.apiVersion,
     kind: 'PackageVariant',
-    metadata: { name: 'fleet-edge-2-web', namespace: 'team-a' },
+    metadata: { name: 'fleet-edge-2-web', namespace: stage.namespace },
     spec: { upstream, downstream: { repo: 'edge-2', package: 'mine' } },
   })
   const template = { deletionPolicy: 'orphan' }
@@ -97,13 +103,13 @@ test('a change of a variant is taken back, and a foreign one of its name is left
   expect(set.status?.failures?.[0]).toMatchObject({ repo: 'edge-2', reason: 'Collision' })
   await stage.client.patch(
     PackageVariantKind,
-    { namespace: 'team-a', name: 'fleet-edge-1-web' },
+    { namespace: stage.namespace, name: 'fleet-edge-1-web' },
     { merge: { spec: { deletionPolicy: 'delete' } } },
   )
   await stage.variant('fleet-edge-1-web', (variant) => variant.spec.deletionPolicy === 'orphan')
   const left = await stage.variant('fleet-edge-2-web')
   expect(left.spec).toEqual(foreign['spec'])
-  await stage.client.delete(PackageVariantKind, { namespace: 'team-a', name: 'fleet-edge-2-web' })
+  await stage.client.delete(PackageVariantKind, { namespace: stage.namespace, name: 'fleet-edge-2-web' })
   await stage.variant('fleet-edge-2-web', (variant) => variant.spec.downstream.package === 'web')
 })
 
@@ -112,7 +118,7 @@ test('objects of a kind are selected once their reading is granted, in the names
   await stage.publish('catalog', 'web', 'one')
   await stage.client.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team-b' } })
   for (const [namespace, name] of [
-    ['team-a', 'red'],
+    [stage.namespace, 'red'],
     ['team-b', 'blue'],
   ] as const)
     await stage.client.create({
@@ -155,7 +161,7 @@ test('a v1alpha1 set is refused with the command that converts it', async () => 
   const manifest = {
     apiVersion: 'config.porch.kpt.dev/v1alpha1',
     kind: 'PackageVariantSet',
-    metadata: { name: 'old', namespace: 'team-a' },
+    metadata: { name: 'old', namespace: stage.namespace },
     spec: { upstream: { package: { repo: 'catalog', name: 'web' } }, targets: [] },
   }
   await expect(stage.client.create(manifest)).rejects.toThrow('fairlead variant convert -f FILE')

@@ -13,39 +13,52 @@ import { PackageRevisionKind, PackageRevisionResourcesKind, RepositoryKind, pack
 import { PackageVariantKind, PackageVariantSetKind, variants } from '@fairlead/variants'
 import type { PackageVariant, PackageVariantSet } from '@fairlead/variants'
 
-const namespace = 'team-a'
-
 /** The cluster. */
 export class SetStage implements AsyncDisposable {
   readonly server: ApiServer
   /** The administrator. */
   readonly client: Client
-  readonly #folder = mkdtempSync(join(tmpdir(), 'fairlead-sets-test-'))
+  readonly namespace: string
   readonly #stops: (() => Promise<unknown>)[] = []
 
-  private constructor(server: ApiServer) {
+  private constructor(server: ApiServer, namespace: string) {
     this.server = server
     this.client = server.client({ manager: 'test' })
+    this.namespace = namespace
   }
 
-  /** Starts the cluster with a namespace and the upstream repository `catalog`. */
+  /** Starts the cluster with the namespace team-a and the upstream repository `catalog`. */
   static async start(): Promise<SetStage> {
     const validators = [...(packages.admission ?? []), ...(variants.admission ?? [])]
-    const stage = new SetStage(await ApiServer.start({ storage: memory(), authorization: 'RBAC', validators }))
+    const stage = new SetStage(
+      await ApiServer.start({ storage: memory(), authorization: 'RBAC', validators }),
+      'team-a',
+    )
     await installDefinitions(stage.client, [...packages.crds, ...variants.crds])
-    await stage.client.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
-    for (const capability of [packages, variants]) await stage.#run(capability)
-    await stage.repository('catalog')
-    return stage
+    const folder = mkdtempSync(join(tmpdir(), 'fairlead-sets-test-'))
+    stage.#stops.push(async () => rmSync(folder, { recursive: true, force: true }))
+    for (const capability of [packages, variants]) await stage.#run(capability, folder)
+    return stage.#prepared()
   }
 
-  async #run(capability: Capability): Promise<void> {
+  /** Returns the same cluster with another namespace, for a test of its own. */
+  inNamespace(namespace: string): Promise<SetStage> {
+    return new SetStage(this.server, namespace).#prepared()
+  }
+
+  async #prepared(): Promise<this> {
+    await this.client.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: this.namespace } })
+    await this.repository('catalog')
+    return this
+  }
+
+  async #run(capability: Capability, folder: string): Promise<void> {
     const name = `system:serviceaccount:fairlead-system:fairlead-${capability.name}`
     await this.grant(capability.name, capability.rules, name)
     const as = { name, groups: ['system:serviceaccounts', 'system:serviceaccounts:fairlead-system'] }
     const client = this.server.client({ as, manager: `fairlead-${capability.name}` })
     const manager = await Manager.start({ client })
-    const dataFolder = join(this.#folder, capability.name)
+    const dataFolder = join(folder, capability.name)
     const instance = await capability.setup(manager, { resolve: new Map(), signal: manager.signal, dataFolder })
     const served: Disposable[] = []
     for (const storage of instance.storages ?? []) served.push(await this.server.addStorage(storage))
@@ -71,11 +84,15 @@ export class SetStage implements AsyncDisposable {
 
   /** Registers a managed repository and waits until it is ready. */
   async repository(name: string, labels: Readonly<Record<string, string>> = {}): Promise<void> {
-    const object = { apiVersion: RepositoryKind.apiVersion, kind: 'Repository', metadata: { name, namespace, labels } }
+    const object = {
+      apiVersion: RepositoryKind.apiVersion,
+      kind: 'Repository',
+      metadata: { name, namespace: this.namespace, labels },
+    }
     await this.client.create({ ...object, spec: { type: 'git', git: {} } } as KubeObject)
     await this.client.waitFor(
       RepositoryKind,
-      { namespace, name },
+      { namespace: this.namespace, name },
       (repository) => findCondition(repository.status?.conditions ?? [], 'Ready')?.status === 'True',
     )
   }
@@ -100,10 +117,10 @@ export class SetStage implements AsyncDisposable {
     const { metadata } = await this.client.create<KubeObject>({
       apiVersion,
       kind: 'PackageRevision',
-      metadata: { namespace },
+      metadata: { namespace: this.namespace },
       spec,
     })
-    const key = { namespace, name: metadata.name! }
+    const key = { namespace: this.namespace, name: metadata.name! }
     if (Object.keys(files).length > 0) {
       const object = await this.client.get(PackageRevisionResourcesKind, key)
       await this.client.update({
@@ -123,27 +140,32 @@ export class SetStage implements AsyncDisposable {
   /** Applies a set. */
   apply(name: string, spec: object): Promise<PackageVariantSet> {
     const { apiVersion, kind } = PackageVariantSetKind
-    return this.client.apply({ apiVersion, kind, metadata: { name, namespace }, spec } as PackageVariantSet)
+    return this.client.apply({
+      apiVersion,
+      kind,
+      metadata: { name, namespace: this.namespace },
+      spec,
+    } as PackageVariantSet)
   }
 
   /** Returns a set as soon as `holds` is true of it. */
   set(name: string, holds: (set: PackageVariantSet) => boolean): Promise<PackageVariantSet> {
     return this.client.waitFor(
       PackageVariantSetKind,
-      { namespace, name },
+      { namespace: this.namespace, name },
       (set) => set.status?.observedGeneration === set.metadata.generation && holds(set),
     )
   }
 
   /** Returns the variants of the namespace in the order of their names. */
   async variants(): Promise<readonly PackageVariant[]> {
-    const { items } = await this.client.list(PackageVariantKind, { namespace })
+    const { items } = await this.client.list(PackageVariantKind, { namespace: this.namespace })
     return items.toSorted((a, b) => (a.metadata.name! < b.metadata.name! ? -1 : 1))
   }
 
   /** Returns a variant as soon as it exists and `holds` is true of it. */
   variant(name: string, holds: (variant: PackageVariant) => boolean = () => true): Promise<PackageVariant> {
-    return this.client.waitFor(PackageVariantKind, { namespace, name }, holds)
+    return this.client.waitFor(PackageVariantKind, { namespace: this.namespace, name }, holds)
   }
 
   /** Returns the files of the first draft of a downstream, as soon as its variant is ready. */
@@ -160,13 +182,12 @@ export class SetStage implements AsyncDisposable {
 
   /** Resolves when a variant is deleted. */
   deleted(name: string): Promise<void> {
-    return this.client.waitForDeletion(PackageVariantKind, { namespace, name })
+    return this.client.waitForDeletion(PackageVariantKind, { namespace: this.namespace, name })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const stop of this.#stops) await stop()
     await this.server[Symbol.asyncDispose]()
-    rmSync(this.#folder, { recursive: true, force: true })
   }
 }
 

@@ -1,4 +1,4 @@
-// The example as its README tells it, started with `fairlead up` and seen from outside, over HTTPS.
+// The steps of the README, started with `fairlead up` and seen from outside, over HTTPS.
 import { execFileSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -29,7 +29,7 @@ export interface WriteOptions {
   /** The variants of the set by name. */
   readonly variants: ReadonlyMap<string, PackageVariant>
   /** Called with every variant that was written. */
-  onWritten(variant: PackageVariant): void
+  readonly onWritten: (variant: PackageVariant) => void
 }
 
 /** Writes what a plan decided. Throws only when the signal of the client aborts. */

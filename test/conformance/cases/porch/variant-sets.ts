@@ -1,4 +1,5 @@
-// porch.json, areas pvs-*: targets, names, expressions, templates and plans of sets on the engine of @fairlead/variants.
+// porch.json, areas pvs-*: targets, names, expressions, templates and plans of sets on the engine of
+// @fairlead/variants.
 import {
   ExpressionError,
   Expressions,

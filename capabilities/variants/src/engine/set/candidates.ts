@@ -23,7 +23,7 @@ export interface CandidateSources {
   objects(kind: { readonly apiVersion: string; readonly kind: string }): SelectedObjects
 }
 
-/** What a target selects; `unavailable` or `invalid` says why that is not known. */
+/** Candidates of a target; `unavailable` or `invalid` says why they are not known. */
 export type Candidates =
   | { readonly candidates: readonly Candidate[] }
   | { readonly unavailable: string }

@@ -18,7 +18,7 @@ export interface WantedDownstream extends Downstream {
   readonly rank?: string | number
 }
 
-/** What the targets of a set want. */
+/** Downstreams that the targets of a set want. */
 export interface WantedDownstreams {
   readonly wanted: readonly WantedDownstream[]
   readonly failures: readonly TargetFailure[]
@@ -26,7 +26,7 @@ export interface WantedDownstreams {
    * Reports whether a downstream may be one that a target wants, although it is not in `wanted`: its target failed
    * before that was known, or after.
    */
-  isUndecided(downstream: Downstream): boolean
+  readonly isUndecided: (downstream: Downstream) => boolean
 }
 
 /** The upstream of a set. */
@@ -153,7 +153,7 @@ class Pass {
   }
 }
 
-/** A failure without a repository concerns every downstream, one without a package every downstream of its repository. */
+/** A failure without a repository concerns every downstream, one without a package all of its repository. */
 function isUndecided(failures: readonly TargetFailure[], downstream: Downstream): boolean {
   return failures.some(
     ({ repo, package: path }) =>

@@ -100,7 +100,7 @@ function matched(
     const existing = byDownstream.get(downstreamKey(one))
     if (existing !== undefined) matches.set(one, existing)
   }
-  // Somebody has changed the downstream of a variant: it is changed back, not deleted.
+  // A variant whose downstream was changed by hand is changed back, not deleted.
   const used = new Set(matches.values())
   const rest = new Map(variants.filter((variant) => !used.has(variant)).map((variant) => [variant.name, variant]))
   if (rest.size === 0) return matches

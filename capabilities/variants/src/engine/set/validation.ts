@@ -1,5 +1,5 @@
-// Checks of `spec.targets` beyond what a schema can say, and for manifests that no server has seen. Errors are grouped by
-// target, because one bad target blocks no other.
+// Checks of `spec.targets` beyond what a schema can say, and for manifests that no server has seen. Errors are grouped
+// by target, because one bad target blocks no other.
 import { compileError } from './expression.ts'
 import type { MapExpression, Target, Template, TemplateFunction } from './spec.ts'
 

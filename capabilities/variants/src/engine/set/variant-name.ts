@@ -10,8 +10,8 @@ const keptLength = 54
 const suffixLength = 8
 
 /**
- * Returns the names of new variants by {@link downstreamKey}. Names are `<set>-<repo>-<package>`, shortened as in Porch.
- * When two downstreams would get one name, or a name is taken, the name gets a suffix of its downstream.
+ * Returns the names of new variants by {@link downstreamKey}. Names are `<set>-<repo>-<package>`, shortened as in
+ * Porch. When two downstreams would get one name, or a name is taken, the name gets a suffix of its downstream.
  */
 export function variantNames(
   set: string,

@@ -1,4 +1,4 @@
-// Menus of many resources in a small form: resources with the same maps have the same items, each of which it holds once.
+// Menus of many resources in a small form: resources with the same maps share items, each of which it holds once.
 import type { Menu, MenuItem } from './menu.ts'
 
 /** Menus whose items are positions in a list that they share. */

@@ -86,6 +86,11 @@ class VariantReconciler {
     const spec = withDefaults(object.spec)
     const errors = specErrors(spec)
     if (errors.length > 0) return this.#report(context, { specErrors: errors })
+    const revisions = this.index.revisions(object)
+    const observed = revisions.map((revision) => observedRevision(revision))
+    const controllers = new Set(
+      observed.filter((revision) => isOf(revision, spec.downstream)).map(({ controller }) => controller),
+    )
     const holder = holderOf(
       this.index
         .claims(object)
@@ -94,12 +99,11 @@ class VariantReconciler {
           name: metadata.name!,
           uid: metadata.uid!,
           creationTimestamp: metadata.creationTimestamp ?? '',
+          hasRevisions: controllers.has(metadata.uid!),
         })),
     )
     if (holder !== undefined && holder.uid !== object.metadata.uid)
       return this.#report(context, { holder: holder.name })
-    const revisions = this.index.revisions(object)
-    const observed = revisions.map((revision) => observedRevision(revision))
     const selection = selectUpstream(spec.upstream, observed)
     if (selection.revision === undefined) {
       await this.#report(context, { upstream: { problem: selection.problem } }, { observed })

@@ -80,11 +80,21 @@ export interface Claim {
   readonly name: string
   readonly uid: string
   readonly creationTimestamp: string
+  /** It controls a revision of the downstream package. */
+  readonly hasRevisions: boolean
 }
 
-/** Returns the variant that has the downstream package: the oldest one that names it. */
+/**
+ * Returns the variant that has the downstream package: the oldest one that names it. Of those that were created in one
+ * second, the one that controls a revision of it.
+ */
 export function holderOf(claims: readonly Claim[]): Claim | undefined {
-  return claims.toSorted((a, b) => compare(a.creationTimestamp, b.creationTimestamp) || compare(a.uid, b.uid))[0]
+  return claims.toSorted(
+    (a, b) =>
+      compare(a.creationTimestamp, b.creationTimestamp) ||
+      Number(b.hasRevisions) - Number(a.hasRevisions) ||
+      compare(a.uid, b.uid),
+  )[0]
 }
 
 function compare(a: string, b: string): number {

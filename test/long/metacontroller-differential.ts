@@ -252,7 +252,7 @@ async function outcomes(
   return results
 }
 
-/** What the real Metacontroller made is taken over and handed back: nothing is deleted, made anew or written. */
+/** Takes the objects of the real Metacontroller and hands them back: nothing is deleted, made anew or written. */
 async function takeOver(binary: string, folder: string, checks: Checks): Promise<void> {
   await using cluster = await Cluster.start()
   const { client, hook } = cluster

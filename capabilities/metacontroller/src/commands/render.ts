@@ -1,4 +1,5 @@
-// `fairlead metacontroller render`: the writes that controllers would make for the objects of some files, with their reasons.
+// `fairlead metacontroller render`: the writes that controllers would make for the objects of some files, with their
+// reasons.
 import { systemClock } from '@fairlead/client'
 import type { CommandContext } from '@fairlead/controller/command'
 import { SelectorError } from '@fairlead/kube'

@@ -46,7 +46,7 @@ export interface RevisionDecision<R extends RevisionResponse> {
   readonly kept: readonly KeptRevision[]
 }
 
-/** What decides on the revisions of a parent. */
+/** The state that decides on the revisions of a parent. */
 export type RevisionFacts<R extends RevisionResponse> = Pick<
   RevisionSyncOptions<R>,
   'parent' | 'parentKind' | 'kinds' | 'rules' | 'children' | 'ask'

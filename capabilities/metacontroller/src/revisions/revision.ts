@@ -51,7 +51,7 @@ export function revisionNamespace(parent: KubeObject): string {
   return parent.metadata.namespace ?? namespaceForClusterScoped
 }
 
-/** Returns the labels that tell the ControllerRevisions of different parent kinds apart. */
+/** Returns the labels that distinguish the ControllerRevisions of different parent kinds. */
 export function revisionLabels({ group, plural }: ResolvedResource): Readonly<Record<string, string>> {
   return { 'metacontroller.k8s.io/apiGroup': group, 'metacontroller.k8s.io/resource': plural }
 }

@@ -22,7 +22,7 @@ export class SettingError extends Error {
   readonly code = 'InvalidSetting'
 }
 
-/** Flags of Metacontroller that have nothing to set here: discovery and caches follow watches, events have their limits. */
+/** Flags of Metacontroller without effect: discovery and caches follow watches, events have their own limits. */
 const withoutEffect = ['discovery-interval', 'cache-flush-interval', 'events-qps', 'events-burst']
 
 /** Parses flags of Metacontroller, without their dashes. Throws SettingError. */

@@ -129,7 +129,7 @@ export interface PackageRevision extends KubeObject {
       readonly reason?: string
       readonly message?: string
     }[]
-    /** What upstream and the package both changed, of a revision made by an upgrade; the first 50. */
+    /** Everything that upstream and the package both changed, of a revision made by an upgrade: the first 50. */
     readonly conflicts?: readonly MergeConflict[]
   }
 }

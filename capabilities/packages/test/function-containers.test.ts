@@ -106,7 +106,7 @@ describe('an image that is not built in', () => {
     const clock = new FakeClock()
     const rendering = render({ clock, limits: { timeout: 4_000, memory: 96 } })
     await running()
-    clock.advance(4_000)
+    await clock.advance(4_000)
     expect((await rendering).error).toEqual({
       code: 'FunctionTimeout',
       message: `function ${image} did not finish within 4 s`,
@@ -139,7 +139,7 @@ test('a program and what it started end at the time limit', async () => {
     expect(pid).toBeGreaterThan(0)
     return pid
   })
-  clock.advance(4_000)
+  await clock.advance(4_000)
   expect((await rendering).error?.message).toBe(`function ${program} did not finish within 4 s`)
   await eventually(() => expect(() => process.kill(child, 0)).toThrow('ESRCH'))
 })

@@ -7,7 +7,7 @@ import { contentOf, isKptfile, yamlDocuments } from '../yaml/yaml-file.ts'
 import { cleanPath } from './function-config.ts'
 import { joinPath } from './package-tree.ts'
 
-/** Returns the Kptfiles of a package and of those below it, and the files of their function configs. @throws PackageError */
+/** Returns the Kptfiles of a package and of those below it, with the files of their configs. @throws PackageError */
 export function pipelineFiles(files: PackageFiles): PackageFiles {
   const paths = new Set<string>()
   for (const [path, content] of files) {

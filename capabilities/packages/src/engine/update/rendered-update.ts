@@ -24,7 +24,8 @@ export interface RenderedUpdate extends UpdatedPackage {
 /**
  * Brings the changes of upstream since the base into a local package that was rendered since it was cloned. A rendered
  * package differs from its upstream in all that its functions set, so compared with the base as it is in git every
- * resource looks changed: deletions upstream, and changes of values that functions derive, would be conflicts. Therefore
+ * resource looks changed: deletions upstream, and changes of values that functions derive, would be conflicts.
+ * Therefore
  * - the base is rendered with the pipelines and function configs of the local package,
  * - upstream is rendered with those that the merge of the three gives,
  * - a file that is locally as it was in the base, thus not rendered, is compared as it is in git.

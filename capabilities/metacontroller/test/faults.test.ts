@@ -94,7 +94,7 @@ function faulty(inner: Transport, faults: Faults, deleted: (path: string) => Pro
 }
 
 /** Number of random sequences; `npm run test:long` sets 50. */
-const runs = Number(process.env['FAIRLEAD_FAULT_RUNS'] ?? 8)
+const runs = Number(process.env['FAIRLEAD_FAULT_RUNS'] ?? 5)
 
 let hook: TestHook
 beforeAll(async () => {
@@ -220,6 +220,6 @@ describe('a map controller under faults', () => {
         wrongDeletes: [],
       })
     },
-    120_000,
+    120_000 + 20_000 * runs,
   )
 })

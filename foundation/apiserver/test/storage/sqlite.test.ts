@@ -187,7 +187,7 @@ test(`sqlite opens ${largeCount} objects without blocking the process, and lists
 
 /** Lines after which a writer is killed; `npm run test:long` kills 20 writers. */
 const killedAfter = Array.from(
-  { length: Number(process.env['FAIRLEAD_KILLED_WRITERS'] ?? 3) },
+  { length: Number(process.env['FAIRLEAD_KILLED_WRITERS'] ?? 2) },
   (_, round) => [50, 400, 7, 150, 900][round % 5]!,
 )
 
@@ -224,7 +224,10 @@ async function writeAndKill(folder: string, lines: number, window: number): Prom
   return last
 }
 
-test('sqlite loses no acknowledged write when it is killed, and keeps no partial write', () =>
+// Several processes, one after the other.
+const each = { timeout: 60_000 + 60_000 * killedAfter.length }
+
+test('sqlite loses no acknowledged write when it is killed, and keeps no partial write', each, () =>
   withFolder(async (folder) => {
     let revision = 1000
     for (const [round, lines] of killedAfter.entries()) {
@@ -245,7 +248,8 @@ test('sqlite loses no acknowledged write when it is killed, and keeps no partial
           ])
       }
     }
-  }))
+  }),
+)
 
 test('sqlite preallocates the log of a busy store, reuses it, and reads it to its end after a crash', () =>
   withFolder(async (folder) => {

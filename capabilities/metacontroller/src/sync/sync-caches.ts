@@ -102,6 +102,9 @@ export class SyncCaches implements Disposable {
       this.#uses.push(
         informer.subscribe({ changed: (change) => listener.onChild(kind, change), state }, { replay: false }),
       )
+    // Their changes are our own writes; a state that ends unknown continues parents that wait.
+    for (const informer of this.#revisions)
+      this.#uses.push(informer.subscribe({ changed: () => undefined, state }, { replay: false }))
   }
 
   [Symbol.dispose](): void {

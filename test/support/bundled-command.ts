@@ -5,10 +5,10 @@ import { bundle } from '../../scripts/bundle.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
-/** Inside node_modules, where the bundle finds the packages that stay outside of it; one path, for the compile cache. */
+/** Inside node_modules, where the bundle finds the packages outside of it; one path, for the compile cache. */
 const folder = join(root, 'node_modules/.cache/fairlead-command')
 
-/** Whether the test files of this run were chosen on the command line: most need no command then. */
+/** True when the test files of this run were chosen on the command line: most need no command then. */
 const isChosen = process.argv.slice(2).some((argument) => /[./]/.test(argument) && !argument.startsWith('-'))
 
 /** Writes the command as it is published, and names its launcher to the tests. */

@@ -5,7 +5,7 @@ import { systemClock } from '@fairlead/client'
 import { GitError, gitFailure } from './git-error.ts'
 import { killGroup, startError, startGit } from './git-process.ts'
 
-/** The parser of the answers. */
+/** The parser of responses. */
 export interface Answers {
   /** Handles a chunk of standard output. */
   receive(chunk: Buffer): void

@@ -12,7 +12,7 @@ export interface RefChange {
   readonly to: string | undefined
 }
 
-/** What was acknowledged survives a power failure as well. */
+/** Settings with which acknowledged refs survive a power failure as well. */
 const durable = ['-c', 'core.fsync=committed']
 
 const noHash = '0'.repeat(40)

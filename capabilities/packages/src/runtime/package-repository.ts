@@ -244,7 +244,7 @@ export class PackageRepository implements AsyncDisposable {
     return this.#find(({ name }) => name === revision.name)
   }
 
-  /** Makes the tag `<package>/<name>` name a published revision; moves it from another. @throws GitError `RefChanged` */
+  /** Makes the tag `<package>/<name>` name a published revision, or moves it. @throws GitError `RefChanged` */
   async tag(revision: Revision, name: string): Promise<void> {
     await this.#write(async (refs) => {
       this.#expectCommit(revision)

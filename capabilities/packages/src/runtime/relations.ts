@@ -7,8 +7,8 @@ import type { PackageService } from './package-service.ts'
 import { revisionUid } from './revision-object.ts'
 
 /**
- * Returns the edges that begin or end at a PackageRevision or a Repository: a revision refers to its Repository, and the
- * revision that a task names is upstream of the one that it made.
+ * Returns the edges that begin or end at a PackageRevision or a Repository: a revision refers to its Repository, and
+ * the revision that a task names is upstream of the one that it made.
  */
 export function relationsOf(object: KubeObject, service: PackageService): readonly Relation[] {
   const { group } = parseApiVersion(object.apiVersion)

@@ -100,7 +100,7 @@ test('history is compacted by bytes, so that one object updated often does not f
       path: `${path}/a`,
       body: { ...configMap('a', 10_000), data: { n: `${n}`, text: 'x'.repeat(10_000) } },
     })
-  const since = (created['metadata'] as JsonObject)['resourceVersion']
+  const since = String((created['metadata'] as JsonObject)['resourceVersion'])
   expect(
     (await send(server, { method: 'GET', path: `${path}?resourceVersion=${since}&resourceVersionMatch=Exact` }))[0],
   ).toBe(410)

@@ -99,7 +99,7 @@ export function parseExpression(text: string, isFunction: (name: string) => bool
   try {
     return new Converter(text, isFunction, hasBind).expression(root)
   } catch (error) {
-    // The stack has room for fewer levels than the limit when the caller has used a part of it.
+    // The stack holds fewer levels than the limit when the caller has used a part of it.
     if (!(error instanceof RangeError)) throw error
     throw new CelCompileError('CelSyntax', [{ summary: recursionLimit, at: 0 }], text)
   }

@@ -69,6 +69,7 @@ export interface Pipeline {
   readonly validators?: readonly KptFunction[]
 }
 
+/** A function of a pipeline: an image or a program, its configuration, and the resources that it gets. */
 export interface KptFunction {
   readonly image?: string
   readonly exec?: string

@@ -23,7 +23,7 @@ interface Entry {
 const fileMode = '100644'
 const folderMode = '40000'
 
-/** Writes the trees of a change; returns the hash of the root, or undefined without files. @throws GitError `Corrupt` */
+/** Writes the trees of a change; returns the hash of the root, undefined without files. @throws GitError `Corrupt` */
 export async function writeTree(
   reader: ObjectReader,
   writer: ObjectWriter,

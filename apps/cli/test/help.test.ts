@@ -50,6 +50,7 @@ test("commands that use a cluster have kubectl's flags", () => {
     ...['get', 'init', 'clone', 'copy', 'pull', 'push'].map((name) => `rpkg ${name}`),
     ...['propose', 'approve', 'reject', 'propose-delete', 'delete', 'tag', 'upgrade'].map((name) => `rpkg ${name}`),
     ...['register', 'get', 'sync', 'unregister'].map((name) => `repo ${name}`),
+    ...['plan', 'tree'].map((name) => `variants ${name}`),
     ...['list', 'run', 'why', 'history', 'logs'].map((name) => `actions ${name}`),
   ])
 })

@@ -29,6 +29,8 @@ const required: Readonly<Record<string, readonly string[]>> = {
   'repo register': ['https://example.com/blueprints.git'],
   'repo sync': ['blueprints'],
   'repo unregister': ['blueprints'],
+  'variants plan': ['-f', 'variant.yaml'],
+  'variants tree': ['fleet'],
   'actions list': ['deployment/web'],
   'actions run': ['deployment/web', 'restart'],
   'actions why': ['deployment/web'],
@@ -66,6 +68,10 @@ test.each(commands)('fairlead %s says that the server was refused and how to sta
     // A package as `rpkg pull` writes it.
     mkdirSync(join(folder, 'pulled'))
     writeFileSync(join(folder, 'pulled/.KptRevisionMetadata'), 'metadata: {resourceVersion: "1"}\n')
+    writeFileSync(
+      join(folder, 'variant.yaml'),
+      '{apiVersion: config.porch.kpt.dev/v1alpha1, kind: PackageVariant, metadata: {name: web}}\n',
+    )
     const args = [...name.split(' '), ...(required[name] ?? []), '--kubeconfig', file]
     expect(await fairlead(args, { cwd: folder })).toEqual({
       code: 1,

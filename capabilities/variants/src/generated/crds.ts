@@ -16,9 +16,6 @@ export const crds: readonly KubeObject[] = [
         "listKind": "PackageVariantList",
         "plural": "packagevariants",
         "singular": "packagevariant",
-        "shortNames": [
-          "pv"
-        ],
         "categories": [
           "fairlead"
         ]
@@ -857,9 +854,6 @@ export const crds: readonly KubeObject[] = [
         "listKind": "PackageVariantSetList",
         "plural": "packagevariantsets",
         "singular": "packagevariantset",
-        "shortNames": [
-          "pvs"
-        ],
         "categories": [
           "fairlead"
         ]

@@ -59,6 +59,19 @@ test.each([
   ],
   [['--run-jobs', 'lxc'], '--run-jobs lxc: write process, podman, docker or off'],
   [['--max-stored-bytes', '0'], '--max-stored-bytes 0: write a number of bytes, such as 512Mi or 2Gi'],
+  [['--set', 'supply.colour=red'], '--set supply.colour: there is no such setting; supply has no settings'],
+  [
+    ['--set', 'aws.colour=red'],
+    /^fairlead: --set aws\.colour: there is no such setting; the settings of aws are deletion-policy, .*\n$/,
+  ],
+  [
+    ['--only', 'references', '--set', 'aws.deletion-policy=retain'],
+    '--set aws.deletion-policy: aws does not run: leave --set out, or add aws to --only',
+  ],
+  [
+    ['--only', 'aws', '--port', '0', '--set', 'aws.deletion-policy=keep'],
+    '--set aws.deletion-policy=keep: write delete or retain',
+  ],
   [['--resolve', 'x'], '--resolve x: write name=host:port, for example my-hook.my-namespace=127.0.0.1:8080'],
 ])('%j is a mistake of usage', (args, message) =>
   withFolder(async (folder) => {

@@ -1,12 +1,10 @@
 // The capability value of AWS resources, which the command line composes.
 import type { Capability, PolicyRule } from '@fairlead/controller'
 import { ResourceControllers } from './controllers/resource-controller.ts'
+import { flagNames, parseFlags, withResync } from './engine/flags.ts'
 import { resourceKinds } from './engine/kinds.ts'
 import { crds } from './generated/crds.ts'
 import { AwsConnection, regionOf } from './runtime/connection.ts'
-
-/** Milliseconds until a resource in the wanted state is read again: ACK's ten hours. */
-const resync = 36_000_000
 
 const groups = [...new Set(resourceKinds.map(({ group }) => group))]
 
@@ -29,20 +27,22 @@ export const aws: Capability = {
   name: 'aws',
   crds,
   rules,
-  async setup(manager, { isEmbedded = false }) {
+  settings: flagNames,
+  async setup(manager, { isEmbedded = false, settings = new Map() }) {
+    // On a machine of one person the references of ACK's samples work as they are; a cluster needs grants.
+    const flags = parseFlags(settings, resourceKinds, { crossNamespace: isEmbedded })
     const { env: environment } = process
     const connection = new AwsConnection({ environment, fakeAllowed: isEmbedded, log: manager.log })
     const controllers = new ResourceControllers(manager, {
-      kinds: resourceKinds,
+      kinds: resourceKinds.map((kind) => withResync(kind, flags)),
       resources: (kind, region) => connection.manager(kind, region),
       settings: {
-        deletionPolicy: 'delete',
-        resync,
+        deletionPolicy: flags.deletionPolicy,
+        resync: flags.resync,
         region: regionOf(environment),
         tags: { 'services.k8s.aws/controller-version': 'fairlead' },
       },
-      // On a machine of one person the references of ACK's samples work as they are; a cluster needs grants.
-      crossNamespace: isEmbedded,
+      crossNamespace: flags.crossNamespace,
     })
     return {
       async stop() {

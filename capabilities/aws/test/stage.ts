@@ -35,6 +35,8 @@ export interface StageOptions {
   readonly namespaces?: readonly string[]
   /** True when left out: references may cross namespaces. */
   readonly isEmbedded?: boolean
+  /** Settings of the process. */
+  readonly settings?: Readonly<Record<string, string>>
   /** Base URL of another AWS than the fake. */
   readonly endpoint?: string
   /** Wraps the controllers' way to the server. */
@@ -80,14 +82,19 @@ export class Stage implements AsyncDisposable {
       name: `system:serviceaccount:${account.namespace}:${account.name}`,
       groups: ['system:serviceaccounts', 'system:authenticated'],
     }
-    const { endpoint = this.#fake.url, isEmbedded = true, transport = (inner) => inner } = this.#options
+    const { endpoint = this.#fake.url, isEmbedded = true, settings, transport = (inner) => inner } = this.#options
     // Nothing of the machine's own environment may reach AWS.
     for (const variable of ['AWS_PROFILE', 'AWS_ACCESS_KEY_ID', 'AWS_REGION', 'AWS_DEFAULT_REGION'])
       vi.stubEnv(variable, undefined)
     vi.stubEnv('AWS_ENDPOINT_URL', endpoint)
     const own = this.server.client({ as: user })
     const client = new Client({ transport: transport(own.transport), clock: this.clock, random: own.random })
-    const options = { resolve: new Map<string, string>(), signal: new AbortController().signal, isEmbedded }
+    const options = {
+      resolve: new Map<string, string>(),
+      signal: new AbortController().signal,
+      isEmbedded,
+      settings: new Map(Object.entries(settings ?? {})),
+    }
     let stop: (() => Promise<void>) | undefined
     const manager = await this.during(
       Manager.start({

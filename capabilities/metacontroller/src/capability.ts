@@ -7,7 +7,7 @@ import { MapControllers } from './controllers/map-controller.ts'
 import { decoratorControllers } from './decorator/decorator-controllers.ts'
 import { crds } from './generated/crds.ts'
 import { callServices } from './hook/call-services.ts'
-import { parseSettings } from './sync/settings.ts'
+import { parseSettings, settingNames } from './sync/settings.ts'
 
 const controllers = ['mapcontrollers', 'compositecontrollers', 'decoratorcontrollers']
 
@@ -43,6 +43,7 @@ export const metacontroller: Capability = {
   crds,
   rules,
   admission: controllerAccess,
+  settings: settingNames,
   async setup(manager, options) {
     const settings = parseSettings(options.settings ?? new Map())
     const calls = callServices(manager, options, settings.hookHosts)

@@ -1,6 +1,7 @@
 // The flags of Metacontroller.
 import { expect, test } from 'vitest'
-import { SettingError, parseSettings } from '../src/sync/settings.ts'
+import { SettingError } from '@fairlead/controller'
+import { parseSettings } from '../src/sync/settings.ts'
 
 test('flags of Metacontroller are taken, also those without effect', () => {
   const settings = parseSettings(

@@ -16,7 +16,7 @@ import type { Validator } from './validator.ts'
 export interface CapabilityOptions {
   /** `host:port` by name, for addresses that only resolve in a cluster (`fairlead up --resolve name=host:port`). */
   readonly resolve: ReadonlyMap<string, string>
-  /** Settings by name (`fairlead up --set <capability>.<name>=<value>`); a capability refuses names that it lacks. */
+  /** Settings by name (`fairlead up --set <capability>.<name>=<value>`). */
   readonly settings?: ReadonlyMap<string, string>
   /**
    * A folder for data that outlives the process and is no Kubernetes object, such as git repositories. The capability
@@ -127,7 +127,9 @@ export interface Capability {
   readonly crds: readonly KubeObject[]
   /** Least privilege; the chart and the embedded server use them alike. */
   readonly rules: readonly PolicyRule[]
-  /** Starts the controllers on a manager. */
+  /** Names of the settings that it takes; none when left out. The caller refuses other names. */
+  readonly settings?: readonly string[]
+  /** Starts the controllers on a manager. Throws SettingError for a value that is not valid. */
   setup(manager: Manager, options: CapabilityOptions): Promise<CapabilityInstance>
   readonly admission?: readonly Validator[]
   /** Objects for a useful first day; created when missing, unless the user has changed or deleted them. */

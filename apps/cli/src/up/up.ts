@@ -22,6 +22,7 @@ import { loadExample, otherExamples } from './load-example.ts'
 import type { UpOptions } from './options.ts'
 import { choosePort } from './port.ts'
 import { startProcess } from './process.ts'
+import { checkSettings, setup } from './settings.ts'
 import { writeProcessFile } from '../data/process-file.ts'
 import { readableLine } from './readable-log.ts'
 import { runCommand } from './run-command.ts'
@@ -82,6 +83,7 @@ async function start(
     }),
     Promise.all(options.capabilities.map((entry) => entry.load())),
   ])
+  checkSettings(options.settings, loaded)
   const runner = await makeRunner(options, data)
   const metrics = await Metrics.create()
   // Used before the server, so that it is closed after it.
@@ -102,7 +104,7 @@ async function start(
   ])
   for (const capability of loaded) {
     const manager = resources.use(await startManager(server, capability, logger, metrics))
-    const instance = await capability.setup(manager, {
+    const instance = await setup(capability, manager, {
       resolve,
       signal,
       isEmbedded: true,

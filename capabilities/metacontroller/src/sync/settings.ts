@@ -1,5 +1,5 @@
 // Settings of the process that Metacontroller has as flags. Pure.
-import { HookHosts, isHookHost } from '@fairlead/controller'
+import { HookHosts, SettingError, isHookHost } from '@fairlead/controller'
 import type { Selector } from '@fairlead/kube'
 import { SelectorError, everything, parseLabelSelector } from '@fairlead/kube'
 
@@ -16,14 +16,16 @@ export interface SyncSettings {
 /** The settings without any flag. */
 export const defaultSettings: SyncSettings = { targets: everything, workers: 16, hookHosts: undefined }
 
-/** A flag is unknown or has no valid value. */
-export class SettingError extends Error {
-  override readonly name = 'SettingError'
-  readonly code = 'InvalidSetting'
-}
-
 /** Flags of Metacontroller without effect: discovery and caches follow watches, events have their own limits. */
 const withoutEffect = ['discovery-interval', 'cache-flush-interval', 'events-qps', 'events-burst']
+
+/** Names of the flags of Metacontroller that are taken. */
+export const settingNames: readonly string[] = [
+  'target-label-selector',
+  'workers',
+  'allow-hook-hosts',
+  ...withoutEffect,
+]
 
 /** Parses flags of Metacontroller, without their dashes. Throws SettingError. */
 export function parseSettings(flags: ReadonlyMap<string, string>): SyncSettings {

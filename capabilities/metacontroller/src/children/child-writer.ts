@@ -51,13 +51,17 @@ export class ChildWriter {
     return [...children, ...adopted]
   }
 
-  /** Carries out a plan. Tries everything; then throws the errors as one. */
-  async carryOut(plan: readonly ChildAction[]): Promise<void> {
+  /**
+   * Carries out a plan. Tries everything; then throws the errors as one. Returns false when a child was changed
+   * meanwhile and left as it is: its event syncs the parent again.
+   */
+  async carryOut(plan: readonly ChildAction[]): Promise<boolean> {
     const errors: unknown[] = []
+    let isComplete = true
     const tryAll = async (actions: readonly ChildAction[]): Promise<void> => {
       for (const action of actions) {
         try {
-          await this.#carryOutOne(action)
+          if (!(await this.#carryOutOne(action))) isComplete = false
         } catch (error) {
           errors.push(error)
         }
@@ -67,12 +71,13 @@ export class ChildWriter {
     await tryAll(plan.filter(({ op }) => op !== 'delete'))
     if (errors.length === 1) throw errors[0]
     if (errors.length > 1) throw combinedError(errors)
+    return isComplete
   }
 
-  async #carryOutOne(action: ChildAction): Promise<void> {
+  async #carryOutOne(action: ChildAction): Promise<boolean> {
     switch (action.op) {
       case 'keep':
-        return
+        return true
       case 'create':
         return this.#create(action.object)
       case 'update':
@@ -82,10 +87,11 @@ export class ChildWriter {
     }
   }
 
-  async #create(object: KubeObject): Promise<void> {
+  async #create(object: KubeObject): Promise<true> {
     try {
       const after = await this.#client.create(object)
       this.#onWrite({ op: 'create', before: undefined, after })
+      return true
     } catch (error) {
       if (!isAlreadyExists(error)) throw error
       const message = `${formatIdentity(identityOf(object))} exists already and is no child of ${formatIdentity(identityOf(this.#parent))}; it is left as it is`
@@ -93,24 +99,28 @@ export class ChildWriter {
     }
   }
 
-  async #update(before: KubeObject, object: KubeObject): Promise<void> {
+  async #update(before: KubeObject, object: KubeObject): Promise<boolean> {
     try {
       const after = await this.#client.update(object)
       this.#onWrite({ op: 'update', before, after })
+      return true
     } catch (error) {
       // Deleted or changed meanwhile: the watch reports it.
       if (!isObjectNotFound(error) && !isConflict(error)) throw error
+      return false
     }
   }
 
-  async #delete(observed: KubeObject): Promise<void> {
+  async #delete(observed: KubeObject): Promise<boolean> {
     const { uid, resourceVersion } = observed.metadata
     const options = { propagation: 'Background', preconditions: { uid, resourceVersion } } as const
     try {
       const after = await this.#client.delete(observed, keyOf(observed), options)
       this.#onWrite({ op: 'delete', before: observed, after })
+      return true
     } catch (error) {
       if (!isObjectNotFound(error) && !isConflict(error)) throw error
+      return isObjectNotFound(error)
     }
   }
 

@@ -43,7 +43,10 @@ export interface Flavour {
   readonly revisions: RevisionRules | undefined
   /** Orphans are adopted. */
   readonly adopts: boolean
-  /** A parent that is finalized loses its finalizer before its children are written, and is written after them. */
+  /**
+   * A parent is written after its children. When it is being deleted and is finalized, they are left to the garbage
+   * collector.
+   */
   readonly writesParentLast: boolean
   /** Returns whether the controller is meant for an object of one of its parent kinds. */
   selects(parent: KubeObject): boolean

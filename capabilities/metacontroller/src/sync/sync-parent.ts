@@ -2,7 +2,9 @@
 import type { Client } from '@fairlead/client'
 import { addFinalizer, removeFinalizer } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
+import { isTerminating } from '@fairlead/kube'
 import { ChildWriter } from '../children/child-writer.ts'
+import type { ChildAction } from '../children/child-plan.ts'
 import { planChildren } from '../children/child-plan.ts'
 import type { ObjectsOfKind } from '../engine/request.ts'
 import { syncRevisions } from '../revisions/revision-sync.ts'
@@ -103,19 +105,28 @@ export async function syncParent(
   if (!caches.areKnown) return { ...done, isHeld: true }
   const write = { client, kind, change: flavour.parentChange(parent, response), onWrite }
   const outcome = { isHeld: false, resyncAfterSeconds: response.resyncAfterSeconds }
+  const isManaged = managesChildren({ parent, finalizer, hasFinalizeHook })
+  const { before, after } = splitByFinalizer(isManaged ? plan : [], parent, response, flavour)
+  let isFinished = false
+  try {
+    isFinished = response.finalized && (await writer.carryOut(before))
+  } catch (error) {
+    await writeParent({ ...write, parent })
+    throw error
+  }
   if (!flavour.writesParentLast) {
-    await writeParent({ ...write, parent, ...finishedBy(response, finalizer) })
-    if (managesChildren({ parent, finalizer, hasFinalizeHook })) await writer.carryOut(plan)
+    await writeParent({ ...write, parent, ...(isFinished ? { finished: finalizer } : {}) })
+    await writer.carryOut(after)
     return outcome
   }
-  if (response.finalized) {
+  if (isFinished) {
     const changed = await removeFinalizer(client, parent, finalizer)
     if (changed === undefined) return done
     if (changed !== parent) onWrite({ op: 'update', before: parent, after: changed })
     parent = changed
   }
   try {
-    if (managesChildren({ parent, finalizer, hasFinalizeHook })) await writer.carryOut(plan)
+    await writer.carryOut(after)
   } finally {
     // The status says what was observed, even when not all children could be written.
     await writeParent({ ...write, parent })
@@ -123,6 +134,20 @@ export async function syncParent(
   return outcome
 }
 
-function finishedBy({ finalized }: SyncResponse, finalizer: string): { readonly finished?: string } {
-  return finalized ? { finished: finalizer } : {}
+/**
+ * Splits a plan into the writes before and after the removal of the finalizer. Nothing retries what fails afterwards,
+ * so the deletes come before it. So do all other writes, but those of an object that is being deleted: creates are
+ * refused for good in a namespace that is terminating. A composite parent that is being deleted leaves its children to
+ * the garbage collector.
+ */
+function splitByFinalizer(
+  plan: readonly ChildAction[],
+  parent: KubeObject,
+  { finalized }: SyncResponse,
+  { writesParentLast }: Flavour,
+): { readonly before: readonly ChildAction[]; readonly after: readonly ChildAction[] } {
+  if (!finalized) return { before: [], after: plan }
+  if (!isTerminating(parent)) return { before: plan, after: [] }
+  if (writesParentLast) return { before: [], after: [] }
+  return { before: plan.filter(({ op }) => op === 'delete'), after: plan.filter(({ op }) => op !== 'delete') }
 }

@@ -1,0 +1,131 @@
+// The finalizer of an object that its hook has finalized, when its children cannot be written.
+import type { ApiServer } from '@fairlead/apiserver'
+import { Client } from '@fairlead/client'
+import type { KubeObject } from '@fairlead/kube'
+import { describe, expect, test } from 'vitest'
+import { Disturbance, DisturbedTransport } from '../../../../test/support/disturbed-transport.ts'
+import { RecordingTransport } from '../../../../test/support/recorded-client.ts'
+import {
+  composite,
+  conditionOf,
+  configMaps,
+  controller,
+  decorator,
+  fleet,
+  fleets,
+  hook,
+  live,
+  requestOf,
+  set,
+  ship,
+  ships,
+  stage,
+  useHook,
+} from './fleet.ts'
+
+useHook()
+
+const matchLabels = { on: 'yes' }
+const parentResource = { apiVersion: 'harbour.example.com/v1', resource: 'fleets', labelSelector: { matchLabels } }
+const north = (on: string): KubeObject => fleet(['a'], {}, { labels: { on } })
+const finalize = (): object => ({ finalize: { webhook: { url: `${hook.url}/finalize` } } })
+
+/** Returns a controller of the fleets that are on, with a finalize hook. */
+function controllerOf(kind: string): KubeObject {
+  if (kind === composite.kind) return controller({ parentResource }, finalize())
+  const { childResources, hooks } = controller({}, finalize()).spec as unknown as Record<string, unknown>
+  const spec = { resources: [parentResource], attachments: childResources, hooks }
+  return { ...decorator, metadata: { name: 'fleets' }, spec } as unknown as KubeObject
+}
+
+/** Lets the hook respond with one child, and finalize an object without any or with those given. */
+function respond(kind: string, left: readonly KubeObject[] = []): void {
+  const list = kind === composite.kind ? 'children' : 'attachments'
+  hook.reply = (call) => {
+    const { finalizing } = requestOf(call)
+    return { body: { [list]: finalizing ? left : [ship('a')], finalized: finalizing } }
+  }
+}
+
+const kinds = [composite, decorator].map(({ kind }) => kind)
+const finalizers = async (): Promise<number> => (await live()).metadata.finalizers?.length ?? 0
+const disturbed =
+  (disturbance: Disturbance) =>
+  (server: ApiServer): Client =>
+    new Client({
+      transport: new DisturbedTransport(server.transport(), disturbance),
+      clock: server.clock,
+      random: () => 0.5,
+    })
+
+describe.each(kinds)('an object that a %s selects no more', (kind) => {
+  test.each([403, 404] as const)('keeps its finalizer while a delete fails with %i', async (fault) => {
+    const disturbance = new Disturbance()
+    respond(kind)
+    await set({ controllerClient: disturbed(disturbance) }, controllerOf(kind), north('yes'))
+    disturbance.begin('delete configmaps', fault)
+    await stage.apply(north('no'))
+    await stage.pass(20)
+    expect([await finalizers(), Object.keys(await ships())]).toEqual([1, ['a']])
+    expect(await conditionOf('Ready', { ...composite, kind })).toMatchObject({ status: 'False' })
+    disturbance.heal()
+    await stage.pass(120)
+    expect([await finalizers(), await ships()]).toEqual([0, {}])
+    expect(await conditionOf('Ready', { ...composite, kind })).toMatchObject({ status: 'True' })
+  })
+
+  test('keeps its finalizer while a child that it keeps cannot be updated', async () => {
+    const disturbance = new Disturbance()
+    respond(kind, [ship('a', 'last')])
+    await set({ controllerClient: disturbed(disturbance) }, controllerOf(kind), north('yes'))
+    disturbance.begin('update configmaps', 500)
+    await stage.apply(north('no'))
+    await stage.pass(20)
+    expect([await finalizers(), (await ships())['a']?.data]).toEqual([1, { flag: 'none' }])
+    disturbance.heal()
+    await stage.pass(120)
+    expect([await finalizers(), (await ships())['a']?.data]).toEqual([0, { flag: 'last' }])
+  })
+
+  test('keeps its finalizer until a child that changes at the moment of its deletion is deleted', async () => {
+    let change: (() => Promise<unknown>) | undefined
+    const controllerClient = (server: ApiServer): Client => {
+      const transport = new RecordingTransport(server.transport())
+      transport.before = async ({ method }) => {
+        const once = method === 'DELETE' ? change : undefined
+        if (once !== undefined) change = undefined
+        await once?.()
+      }
+      return new Client({ transport, clock: server.clock, random: () => 0.5 })
+    }
+    respond(kind)
+    await set({ controllerClient }, controllerOf(kind), north('yes'))
+    change = () => stage.client.patch(configMaps, 'default/a', { merge: { data: { foreign: 'yes' } } })
+    await stage.apply(north('no'))
+    await stage.pass(120)
+    expect([change, await finalizers(), await ships()]).toEqual([undefined, 0, {}])
+  })
+})
+
+test('an object that is being deleted keeps its finalizer while an attachment cannot be deleted', async () => {
+  const disturbance = new Disturbance()
+  respond(decorator.kind)
+  await set({ controllerClient: disturbed(disturbance) }, controllerOf(decorator.kind), north('yes'))
+  disturbance.begin('delete configmaps', 500)
+  await stage.client.delete(fleets, 'default/north')
+  await stage.pass(20)
+  expect([await finalizers(), Object.keys(await ships())]).toEqual([1, ['a']])
+  disturbance.heal()
+  await stage.pass(120)
+  expect([await stage.client.find(fleets, 'default/north'), await ships()]).toEqual([undefined, {}])
+})
+
+test.each(kinds)('an object that a %s finalizes is not held by children that cannot be created', async (kind) => {
+  const disturbance = new Disturbance()
+  respond(kind, [ship('new')])
+  await set({ controllerClient: disturbed(disturbance) }, controllerOf(kind), north('yes'))
+  disturbance.begin('create configmaps', 403)
+  await stage.client.delete(fleets, 'default/north')
+  await stage.pass(20)
+  expect(await stage.client.find(fleets, 'default/north')).toBeUndefined()
+})

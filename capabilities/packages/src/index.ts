@@ -42,6 +42,7 @@ export { renderPackage } from './engine/render/render-package.ts'
 export type { RenderOptions, RenderOutcome } from './engine/render/render-package.ts'
 export { evaluateFunction } from './engine/render/evaluate-function.ts'
 export type { EvaluateOptions, Evaluation } from './engine/render/evaluate-function.ts'
+export { failureMessage } from './engine/render/failure-message.ts'
 export { withRenderStatus } from './engine/render/status-file.ts'
 export { functionOf } from './functions/functions.ts'
 

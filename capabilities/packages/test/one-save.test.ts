@@ -110,6 +110,25 @@ describe('a preview', () => {
     expect(status.renderStatus?.error).not.toBe('')
   })
 
+  test('names the function that failed, and its results', async () => {
+    await stage.register('blueprints')
+    const { failure, renderStatus } = await preview({
+      repository: 'blueprints',
+      packageName: 'web',
+      functions: {
+        validators: [{ image: 'validate-cel:v1', configMap: { maps: "object.kind != 'ConfigMap'" } }],
+      },
+      resources: {
+        Kptfile: 'apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n',
+        ...Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((name) => [`${name}.yaml`, configMap(name)])),
+      },
+    })
+    const result = "[error] v1/ConfigMap/settings: rule maps does not hold: object.kind != 'ConfigMap'"
+    const image = 'ghcr.io/kptdev/krm-functions-catalog/validate-cel:v1'
+    expect(failure).toBe(`function ${image} failed: ${result}; ${result}; ${result}; and 2 more`)
+    expect(renderStatus?.error).toBe('pkg.render: pkg .:\n\tpipeline.run: already handled error')
+  })
+
   test('needs the right to read the revision that its task names', async () => {
     await stage.register('blueprints')
     const upstream = await publishUpstream('v1', 'one')

@@ -79,7 +79,13 @@ test('an external package is imported with images of the organisation and a chec
     'import-web',
     ({ status }) => status?.conditions?.some(({ type, status: is }) => type === 'Rendered' && is === 'False') === true,
   )
-  expect(failed.status?.conditions?.find(({ type }) => type === 'Ready')?.status).toBe('False')
+  expect(failed.status?.conditions?.find(({ type }) => type === 'Ready')).toMatchObject({
+    status: 'False',
+    reason: 'RenderFailed',
+    message: expect.stringMatching(
+      /^function ghcr.io\/fairlead\/validate-cel:v1 failed: \[error\] apps\/v1\/Deployment\/web: rule chargeback-code /,
+    ) as string,
+  })
   const key = { namespace, name: 'catalog.web.packagevariant-1' }
   const { spec } = await stage.client.get(PackageRevisionResourcesKind, key)
   expect(spec.resources['deployment.yaml']).toContain('chargeback-code: cc-0000')

@@ -136,6 +136,19 @@ test('functions that fail keep the draft from being made, and the reason is repo
   await stage.ready('web')
 })
 
+test('a draft that is kept although its functions fail names the function', async () => {
+  await publishTwo()
+  const configMap = { maps: "object.kind != 'ConfigMap'" }
+  await stage.apply('web', {
+    annotations: { 'porch.kpt.dev/push-on-render-failure': 'true' },
+    pipeline: { validators: [{ image: 'validate-cel:v1', configMap }] },
+  })
+  const kept = await stage.variant('web', (one) => one.status?.downstreamTargets?.[0]?.commit !== undefined)
+  expect(conditionOf(kept, 'Rendered')?.message).toMatch(
+    /^function \S+\/validate-cel:v1 failed: \[error\] v1\/ConfigMap\/settings: rule maps /,
+  )
+})
+
 test('injection points that cannot be told apart keep the draft from being made', async () => {
   const point = (group: string): string =>
     `apiVersion: ${group}/v1\nkind: Site\nmetadata:\n  name: here\n  annotations:\n    kpt.dev/config-injection: required\n`

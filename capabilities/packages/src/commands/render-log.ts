@@ -1,6 +1,6 @@
 // Lines of `pkg render` and `pkg eval` while functions run: those of kpt, so that scripts that read them go on.
-import type { StepResult } from '../engine/kptfile/kptfile.ts'
 import type { RenderEvent } from '../engine/render/pipeline.ts'
+import { formatResult } from '../engine/render/result-fields.ts'
 
 /** Options of a log. */
 export interface RenderLogOptions {
@@ -51,11 +51,4 @@ export function renderLog(
 function section(print: (line: string) => void, title: string, lines: readonly string[]): void {
   print(`  ${title}:`)
   for (const line of lines) print(`    ${line}`)
-}
-
-function formatResult({ message = '', severity = 'info', resourceRef, field }: StepResult): string {
-  const { apiVersion, kind, namespace, name } = resourceRef ?? {}
-  const resource = [apiVersion, kind, namespace, name].filter((part) => part !== undefined && part !== '').join('/')
-  const place = [resource, field?.path ?? ''].filter((part) => part !== '').map((part) => ` ${part}`)
-  return `[${severity}]${place.join('')}: ${message}`
 }

@@ -15,6 +15,7 @@ import type {
   Task,
 } from '../api.ts'
 import type { PackageFiles } from '../engine/package-files.ts'
+import { failureMessage } from '../engine/render/failure-message.ts'
 import { fetchPackage } from '../git/repository.ts'
 import type { FetchedPackage } from '../git/repository.ts'
 import { transportOf } from '../git/remote.ts'
@@ -188,7 +189,7 @@ export class PackageService implements Disposable {
       >,
       ...(conflicts.length > 0 && { conflicts }),
       ...(last !== undefined && { renderStatus: last.report }),
-      ...(last?.failure !== undefined && { failure: last.failure }),
+      ...(last?.failure !== undefined && { failure: failureMessage(last.failure, last.report.result?.items ?? []) }),
     }
   }
 

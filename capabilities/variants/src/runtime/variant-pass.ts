@@ -3,8 +3,8 @@
 import type { ObjectEvents } from '@fairlead/controller'
 import { isDeepStrictEqual } from 'node:util'
 import { StatusError, conflict, findCondition } from '@fairlead/kube'
-import { PackageError, porchGroup, unmetGates } from '@fairlead/packages'
-import type { PackageRevision, PackageRevisionResources, Task } from '@fairlead/packages'
+import { PackageError, failureMessage, porchGroup, unmetGates } from '@fairlead/packages'
+import type { PackageRevision, PackageRevisionResources, RenderReport, Task } from '@fairlead/packages'
 import type { PackageVariant, PackageVariantSpec, PackageVariantStatus } from '../api.ts'
 import { isOf, isPublished, observedRevision } from '../engine/observed-revision.ts'
 import type { ObservedRevision } from '../engine/observed-revision.ts'
@@ -43,6 +43,16 @@ interface TargetOutcome {
   readonly pending?: string
   readonly renderFailure?: string | null
   readonly unmetGates?: readonly string[]
+}
+
+/** What is known of a revision whose content is as wanted. */
+interface Settlement {
+  readonly conflicts: Conflicts
+  /** The revision where it is newer than the input of the pass. */
+  readonly revision?: PackageRevision
+  readonly report?: RenderReport | undefined
+  /** The failure of its functions that the last pass reported. */
+  readonly formerFailure?: string
 }
 
 /** The ports that a pass works with. */
@@ -151,7 +161,10 @@ export class VariantPass {
     const decided = plan(mutation.isChanged)
     switch (decided.op) {
       case 'keep':
-        return this.#settled(target, mutation, this.#formerConflicts(target))
+        return this.#settled(target, mutation, {
+          conflicts: this.#formerConflicts(target),
+          report: read.status?.renderStatus,
+        })
       case 'wait':
         return this.#waiting(target, decided.reason)
       case 'create':
@@ -184,7 +197,7 @@ export class VariantPass {
       const created = await this.#packages.createDraft(workspace, task, mutation.files, reason)
       const name = created.metadata.name!
       this.#context.events.normal('DraftCreated', `Created the draft ${name}: ${reason}`, { action: task.type })
-      return this.#settled(observedRevision(created), mutation, conflicts, created)
+      return this.#settled(observedRevision(created), mutation, { conflicts, revision: created })
     })
   }
 
@@ -228,7 +241,7 @@ export class VariantPass {
       return await save()
     } catch (error) {
       if (!(error instanceof StatusError) || !error.message.startsWith('error rendering package')) throw error
-      return { target: { name: '' }, mutation, conflicts, renderFailure: error.message }
+      return { target: { name: '' }, mutation, conflicts, renderFailure: savedFailure(error) }
     }
   }
 
@@ -260,29 +273,48 @@ export class VariantPass {
     const decisions = await this.#injection.decide(knownPoints(status))
     const inputs = inputHash(this.#input.spec, this.#input.upstream.commit, decisions)
     if (former.inputs !== inputs) return undefined
-    return this.#settled(target, { decisions, errors: [], failure: undefined }, this.#formerConflicts(target))
+    const rendered = findCondition((status?.conditions ?? []) as never, 'Rendered')
+    return this.#settled(
+      target,
+      { decisions, errors: [], failure: undefined },
+      {
+        conflicts: this.#formerConflicts(target),
+        ...(rendered?.status === 'False' && { formerFailure: rendered.message }),
+      },
+    )
   }
 
   #waiting(target: ObservedRevision, pending: string): TargetOutcome {
     return { target: this.#entry(target), conflicts: this.#formerConflicts(target), pending }
   }
 
-  #settled(
+  async #settled(
     target: ObservedRevision,
     mutation: Pick<Mutation, 'decisions' | 'errors' | 'failure'>,
-    conflicts: Conflicts,
-    revision: PackageRevision | undefined = this.#input.revisions.find(({ metadata }) => metadata.name === target.name),
-  ): TargetOutcome {
+    known: Settlement,
+  ): Promise<TargetOutcome> {
     const inputs = inputHash(this.#input.spec, this.#input.upstream.commit, mutation.decisions)
-    const conditions = revision?.status?.conditions ?? []
-    const rendered = findCondition(conditions as never, 'Rendered')
+    const revision = known.revision ?? this.#input.revisions.find(({ metadata }) => metadata.name === target.name)
     return {
       target: this.#entry(target, inputs),
       mutation,
-      conflicts: isPublished(target) ? [] : conflicts,
-      renderFailure: rendered?.status === 'False' ? (rendered.message ?? 'the functions failed') : null,
-      unmetGates: unmetGates(revision?.spec.readinessGates ?? [], conditions),
+      conflicts: isPublished(target) ? [] : known.conflicts,
+      renderFailure: await this.#renderFailure(target, revision, known),
+      unmetGates: unmetGates(revision?.spec.readinessGates ?? [], revision?.status?.conditions ?? []),
     }
+  }
+
+  /** Returns why the functions of a revision failed. Its condition does not name them, the report of the render does. */
+  async #renderFailure(
+    { name }: ObservedRevision,
+    revision: PackageRevision | undefined,
+    { formerFailure, report }: Settlement,
+  ): Promise<string | null> {
+    const rendered = findCondition((revision?.status?.conditions ?? []) as never, 'Rendered')
+    if (rendered?.status !== 'False') return null
+    if (formerFailure !== undefined) return formerFailure
+    const { result } = report ?? (await this.#packages.resources(name)).status?.renderStatus ?? {}
+    return failureMessage(rendered.message ?? 'the functions failed', result?.items ?? [])
   }
 
   /** Conflicts stay reported until their draft is published. */
@@ -331,4 +363,20 @@ export class VariantPass {
 
 function failureOf({ failure }: Pick<Mutation, 'failure'>): Pick<TargetOutcome, 'renderFailure'> {
   return failure === undefined ? {} : { renderFailure: failure }
+}
+
+/** Returns why a save was refused, from the error of the API: its causes are the reports of the functions. */
+function savedFailure({ message, status }: StatusError): string {
+  const [, details = message] = /Details: ([^]*)$/.exec(message) ?? []
+  return failureMessage(
+    details,
+    (status.details?.causes ?? []).flatMap(({ message: step = '' }) => {
+      try {
+        return [JSON.parse(step) as object]
+      } catch {
+        // Another server may write something else.
+        return []
+      }
+    }),
+  )
 }

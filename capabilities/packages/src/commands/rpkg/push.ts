@@ -8,23 +8,14 @@ import { failure, isConflict } from '@fairlead/kube'
 import { CommandError } from '@fairlead/offline/command-error'
 import { porchGroup } from '../../api.ts'
 import type { PackageRevisionResources, RenderReport } from '../../api.ts'
+import type { PipelineStep } from '../../engine/kptfile/kptfile.ts'
+import { formatResult } from '../../engine/render/result-fields.ts'
 import { withPorchErrors } from '../porch-errors.ts'
 import { metadataFile, pulledVersion } from './revision-metadata.ts'
 
 interface Item {
   kind?: string
   metadata?: { name?: string; namespace?: string; annotations?: Record<string, string> }
-}
-
-/** A result of a function in the render status. */
-interface StepReport {
-  readonly image?: string
-  readonly results?: readonly {
-    readonly message: string
-    readonly severity?: string
-    readonly resourceRef?: { apiVersion?: string; kind?: string; namespace?: string; name?: string }
-    readonly field?: { readonly path: string }
-  }[]
 }
 
 /** Writes the files of a draft from a folder or a ResourceList. */
@@ -63,27 +54,10 @@ export function run(
 function reportRender(report: RenderReport | undefined, err: (text: string) => void): void {
   if (report === undefined) return
   if (report.error !== '') err(`Package is updated, but failed to render the package.\nError: ${report.error}`)
-  for (const { image = '', results = [] } of (report.result?.items ?? []) as readonly StepReport[]) {
+  for (const { image = '', results = [] } of (report.result?.items ?? []) as readonly PipelineStep[]) {
     err(`[RUNNING] ${JSON.stringify(image)} `)
-    if (results.length > 0) err(`[Results]: ${results.map(lineOf).join(', ')}`)
+    if (results.length > 0) err(`[Results]: ${results.map(formatResult).join(', ')}`)
   }
-}
-
-function lineOf({
-  severity = 'info',
-  resourceRef,
-  field,
-  message,
-}: NonNullable<StepReport['results']>[number]): string {
-  const { apiVersion, kind, namespace, name } = resourceRef ?? {}
-  const resource = [apiVersion, kind, namespace, name].filter((part) => part !== undefined && part !== '').join('/')
-  return (
-    [
-      `[${severity || 'info'}]`,
-      ...(resource === '' ? [] : [resource]),
-      ...(field === undefined ? [] : [field.path]),
-    ].join(' ') + `: ${message}`
-  )
 }
 
 async function filesOfFolder(folder: string): Promise<Map<string, string>> {

@@ -26,6 +26,14 @@ export function resultFields({ message, severity, resourceRef, field, file, tags
   }
 }
 
+/** Returns a result as one entry of kpt's logs. */
+export function formatResult({ message = '', severity, resourceRef, field }: StepResult): string {
+  const { apiVersion, kind, namespace, name } = resourceRef ?? {}
+  const resource = [apiVersion, kind, namespace, name].filter((part) => part !== undefined && part !== '').join('/')
+  const place = [resource, field?.path ?? ''].filter((part) => part !== '').map((part) => ` ${part}`)
+  return `[${severity || 'info'}]${place.join('')}: ${message}`
+}
+
 function valueText(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined
   return typeof value === 'string' ? value.trim() : JSON.stringify(value)

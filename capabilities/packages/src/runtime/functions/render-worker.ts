@@ -4,9 +4,8 @@ import type { FunctionOutput, FunctionRunner } from '../../engine/function-runne
 import { PackageError } from '../../engine/package-error.ts'
 import type { PackageFiles } from '../../engine/package-files.ts'
 import { evaluateFunction } from '../../engine/render/evaluate-function.ts'
+import { failureMessage } from '../../engine/render/failure-message.ts'
 import type { RenderEvent } from '../../engine/render/pipeline.ts'
-import { alreadyHandled } from '../../engine/render/render-error.ts'
-import type { RenderOutcome } from '../../engine/render/render-package.ts'
 import { renderPackage } from '../../engine/render/render-package.ts'
 import { formatResource } from '../../engine/render/resource-file.ts'
 import { formatResourceList } from '../../engine/render/resource-list.ts'
@@ -82,21 +81,15 @@ async function update({ type: _type, files: local, ...versions }: UpdateJob): Pr
     const updated = await updateRenderedPackage({ ...versions, local }, async (files, pipelines) => {
       const { signal } = new AbortController()
       const outcome = await renderPackage(files, builtInRunner, { signal, pipelines, onEvent })
-      return outcome.error === undefined ? { files: outcome.files } : { failure: messageOf(outcome) }
+      return outcome.error === undefined
+        ? { files: outcome.files }
+        : { failure: failureMessage(outcome.error.message, outcome.results) }
     })
     return { ...updated, ...steps }
   } catch (error) {
     if (!(error instanceof PackageError)) throw error
     return { files: local, ...steps, error: { code: error.code, message: error.message } }
   }
-}
-
-/** Returns why a render failed: the last error of a function, where one reported it. */
-function messageOf({ results, error }: RenderOutcome): string {
-  const { stderr, errorResults = [] } = results.at(-1) ?? {}
-  const { message } = error!
-  if (message !== alreadyHandled) return message
-  return errorResults[0]?.message ?? stderr ?? message
 }
 
 async function render(job: RenderJob): Promise<RenderResult> {

@@ -6,7 +6,20 @@ import type { KubeObject } from '@fairlead/kube'
 import { describe, expect, test } from 'vitest'
 import { RecordingTransport, recorded } from '../../../test/support/recorded-client.ts'
 import { mapKeyLabel } from '../src/engine/tag.ts'
-import { controller, hook, input, policies, policy, secrets, set, stage, startStage, useHook } from './copies.ts'
+import {
+  configMaps,
+  controller,
+  hook,
+  input,
+  names,
+  policies,
+  policy,
+  secrets,
+  set,
+  stage,
+  startStage,
+  useHook,
+} from './copies.ts'
 import { copyOf } from './hook.ts'
 
 useHook()
@@ -135,4 +148,24 @@ describe('a name that a foreign object takes', () => {
       undefined,
     ])
   })
+})
+
+test('an output whose ignored fields change at the moment of its deletion is deleted all the same', async () => {
+  let change: (() => Promise<unknown>) | undefined
+  const controllerClient = (server: ApiServer): Client => {
+    const { client, transport } = recorded(server.client())
+    transport.before = async ({ method }) => {
+      const once = method === 'DELETE' ? change : undefined
+      if (once !== undefined) change = undefined
+      await once?.()
+    }
+    return client
+  }
+  const outputResources = [{ apiVersion: 'v1', resource: 'secrets', fieldPaths: ['data'] }]
+  await set({ controllerClient }, controller({ outputResources }), policy(), input('a'))
+  change = () =>
+    stage.client.patch(secrets, 'default/a-copy', { merge: { metadata: { annotations: { seen: 'yes' } } } })
+  await stage.client.delete(configMaps, 'default/a')
+  await stage.pass(60)
+  expect([change, await names(secrets)]).toEqual([undefined, []])
 })

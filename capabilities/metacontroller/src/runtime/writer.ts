@@ -65,8 +65,8 @@ export class GroupWriter {
 
   /**
    * Carries out a plan: adoptions, then deletes, then all others. When it deletes anything, the server checks all that
-   * it writes first: a response that the server refuses costs no output. Tries everything; then throws the first error
-   * (WriteError, StatusError).
+   * it writes first: a response that the server refuses costs no output. Tries everything; then throws the errors as one
+   * (WriteError, StatusError); conflicts, which a retry resolves, only when there is no other error.
    */
   async carryOut(plan: Plan): Promise<void> {
     const errors: unknown[] = []
@@ -93,8 +93,9 @@ export class GroupWriter {
       left.filter(({ op }) => op !== 'delete' && !(isRefused && deletes.length > 0)),
       (action) => this.#carryOutOne(action),
     )
-    if (errors.length === 1) throw errors[0]
-    if (errors.length > 1) throw combinedError(errors)
+    const failures = errors.filter((error) => !isConflict(error))
+    if (failures.length > 1) throw combinedError(failures)
+    if (errors.length > 0) throw failures[0] ?? errors[0]
   }
 
   /**
@@ -200,8 +201,8 @@ export class GroupWriter {
     try {
       left = await client.delete(observed, keyOf(observed), { propagation: 'Background', preconditions })
     } catch (error) {
-      // Deleted already, changed since, or another object of the name. The watch reports the change.
-      if (isObjectNotFound(error) || isConflict(error)) return
+      // Deleted already. One that has changed is an error: its event does not count when the changed fields are ignored.
+      if (isObjectNotFound(error)) return
       throw error
     }
     onWrite({ op: 'delete', before: observed, after: left })

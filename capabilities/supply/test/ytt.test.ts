@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { stringifyYamlDocuments } from '@fairlead/kube'
 import { supply } from '@fairlead/supply'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { until } from '../../../test/support/until.ts'
 import { Stage, conditionsOf, supplyChain, template, thing, workloadOf } from './stage.ts'
 
 let folder: string
@@ -20,6 +21,17 @@ function program(script: string): void {
   writeFileSync(path, `#!/bin/sh\n${script}\n`)
   chmodSync(path, 0o755)
   vi.stubEnv('YTT', path)
+}
+
+/** True for a process that has not ended; one that nobody has waited for has. */
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+  } catch {
+    return false
+  }
+  const path = `/proc/${pid}/stat`
+  return !existsSync(path) || !/\) Z /.test(readFileSync(path, 'utf8'))
 }
 
 const object = 'apiVersion: test.run/v1\nkind: Thing\nmetadata: {name: app}\nspec: {made: by-ytt}\n'
@@ -68,9 +80,11 @@ describe('a template in ytt', () => {
     )
   })
 
-  test('with more output than is allowed is ended', async () => {
-    program('cat > /dev/null; yes')
+  test('with more output than is allowed is ended, with the programs that it started', async () => {
+    program(`cat > /dev/null; yes & echo $! > ${folder}/child; wait`)
     expect(await render(workloadOf('app', 'ytt'))).toContain('its output is larger than 8388608 bytes')
+    const child = Number(readFileSync(join(folder, 'child'), 'utf8'))
+    await until('the program that it started has ended', () => !isRunning(child))
   })
 })
 

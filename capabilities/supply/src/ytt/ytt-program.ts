@@ -27,27 +27,37 @@ export function runProgram(
   { folder, input }: { readonly folder?: string; readonly input: string },
 ): Promise<string> {
   return new Promise((resolve, reject) => {
+    // A process group of its own: a program that others start for it ends with them.
     const child = spawn(program, args, {
       cwd: folder,
       stdio: 'pipe',
-      signal: AbortSignal.timeout(timeLimit),
+      detached: true,
       env: { PATH: process.env['PATH'] },
     })
+    const end = (error: Error): void => {
+      reject(error)
+      child.stdout.destroy()
+      child.stderr.destroy()
+      if (child.pid !== undefined) killGroup(child.pid)
+    }
+    const limit = AbortSignal.timeout(timeLimit)
+    const onLimit = (): void => end(new Error(`it took longer than ${timeLimit} ms`))
+    limit.addEventListener('abort', onLimit)
     const [out, err]: [Buffer[], Buffer[]] = [[], []]
     let size = 0
     const collect = (chunks: Buffer[]) => (chunk: Buffer) => {
       size += chunk.length
-      chunks.push(chunk)
-      if (size <= outputLimit) return
-      child.kill('SIGKILL')
-      reject(new StampError(`unable to apply ytt template: its output is larger than ${outputLimit} bytes`))
+      if (size <= outputLimit) chunks.push(chunk)
+      else end(new StampError(`unable to apply ytt template: its output is larger than ${outputLimit} bytes`))
     }
     child.stdout.on('data', collect(out))
     child.stderr.on('data', collect(err))
-    child.on('error', (error) =>
-      reject(error.name === 'AbortError' ? new Error(`it took longer than ${timeLimit} ms`, { cause: error }) : error),
-    )
+    child.on('error', (error) => {
+      limit.removeEventListener('abort', onLimit)
+      reject(error)
+    })
     child.on('close', (code, signal) => {
+      limit.removeEventListener('abort', onLimit)
       if (code === 0) return resolve(Buffer.concat(out).toString())
       if (code === null) return reject(new Error(`it was ended by ${signal}`))
       reject(new StampError(`unable to apply ytt template: ${Buffer.concat(err).toString()}`))
@@ -56,6 +66,14 @@ export function runProgram(
     child.stdin.on('error', () => {})
     child.stdin.end(input)
   })
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // It has ended.
+  }
 }
 
 function isExecutable(path: string): boolean {

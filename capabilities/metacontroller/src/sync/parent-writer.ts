@@ -19,12 +19,14 @@ export interface ParentWrite {
 
 /**
  * Writes a parent where it differs. A parent that was deleted or changed meanwhile is left: its event syncs it again.
+ * Where changes of status are ignored, the conflict is thrown instead: its event may sync nothing.
  */
 export async function writeParent(write: ParentWrite): Promise<void> {
   try {
     await writeDifferences(write)
   } catch (error) {
-    if (!isObjectNotFound(error) && !isConflict(error)) throw error
+    const isReported = isConflict(error) && !write.kind.ignoreStatusChanges
+    if (!isObjectNotFound(error) && !isReported) throw error
   }
 }
 

@@ -47,6 +47,7 @@ function respond(kind: string, left: readonly KubeObject[] = []): void {
   }
 }
 
+const onStatus = { subresource: 'status' }
 const kinds = [composite, decorator].map(({ kind }) => kind)
 const finalizers = async (): Promise<number> => (await live()).metadata.finalizers?.length ?? 0
 const disturbed =
@@ -57,6 +58,20 @@ const disturbed =
       clock: server.clock,
       random: () => 0.5,
     })
+
+/** A change by another client just before the next request of a method; undefined once it was made. */
+let change: (() => Promise<unknown>) | undefined
+const raced =
+  (raced: string) =>
+  (server: ApiServer): Client => {
+    const transport = new RecordingTransport(server.transport())
+    transport.before = async ({ method }) => {
+      const once = method === raced ? change : undefined
+      if (once !== undefined) change = undefined
+      await once?.()
+    }
+    return new Client({ transport, clock: server.clock, random: () => 0.5 })
+  }
 
 describe.each(kinds)('an object that a %s selects no more', (kind) => {
   test.each([403, 404] as const)('keeps its finalizer while a delete fails with %i', async (fault) => {
@@ -88,23 +103,36 @@ describe.each(kinds)('an object that a %s selects no more', (kind) => {
   })
 
   test('keeps its finalizer until a child that changes at the moment of its deletion is deleted', async () => {
-    let change: (() => Promise<unknown>) | undefined
-    const controllerClient = (server: ApiServer): Client => {
-      const transport = new RecordingTransport(server.transport())
-      transport.before = async ({ method }) => {
-        const once = method === 'DELETE' ? change : undefined
-        if (once !== undefined) change = undefined
-        await once?.()
-      }
-      return new Client({ transport, clock: server.clock, random: () => 0.5 })
-    }
     respond(kind)
-    await set({ controllerClient }, controllerOf(kind), north('yes'))
+    await set({ controllerClient: raced('DELETE') }, controllerOf(kind), north('yes'))
     change = () => stage.client.patch(configMaps, 'default/a', { merge: { data: { foreign: 'yes' } } })
     await stage.apply(north('no'))
     await stage.pass(120)
     expect([change, await finalizers(), await ships()]).toEqual([undefined, 0, {}])
   })
+})
+
+test('an object without attachments loses its finalizer though its ignored status changes at the same moment', async () => {
+  hook.reply = (call) => ({ body: { attachments: [], finalized: requestOf(call).finalizing } })
+  const { spec, ...rest } = controllerOf(decorator.kind) as KubeObject & { readonly spec: object }
+  const resources = [{ ...parentResource, ignoreStatusChanges: true }]
+  const ignoring = { ...rest, spec: { ...spec, resources } } as unknown as KubeObject
+  await set({ controllerClient: raced('PUT') }, ignoring, north('yes'))
+  change = () => stage.client.patch(fleets, 'default/north', { merge: { status: { by: 'other' } } }, onStatus)
+  await stage.apply(north('no'))
+  await stage.pass(60)
+  expect([change, await finalizers(), (await live()).status]).toEqual([undefined, 0, { by: 'other' }])
+})
+
+test('a CompositeController writes the status of a parent whose ignored status changes at the same moment', async () => {
+  hook.reply = (call) => ({ body: { status: { flag: requestOf(call).parent.spec.flag ?? '' }, children: [] } })
+  const ignoring = { ...parentResource, ignoreStatusChanges: true }
+  await set({ controllerClient: raced('PUT') }, controller({ parentResource: ignoring }), north('yes'))
+  change = () => stage.client.patch(fleets, 'default/north', { merge: { status: { by: 'other' } } }, onStatus)
+  await stage.apply(fleet([], { flag: 'red' }, { labels: matchLabels }))
+  await stage.pass(60)
+  const { metadata, status } = await live()
+  expect([change, status]).toEqual([undefined, { flag: 'red', observedGeneration: metadata.generation }])
 })
 
 test('an object that is being deleted keeps its finalizer while an attachment cannot be deleted', async () => {

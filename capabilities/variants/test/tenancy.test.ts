@@ -1,8 +1,10 @@
 // Two users, each with rights on one namespace: no variant reads or writes what its author may not.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Client } from '@fairlead/client'
+import { installDefinitions } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { PackageVariantKind, PackageVariantSetKind } from '@fairlead/variants'
+import { crd } from '../../../test/support/crd.ts'
 import { conditionOf, VariantStage } from './stage.ts'
 
 let stage: VariantStage
@@ -154,4 +156,39 @@ test('a writer who may not list the objects of a kind selects none of them throu
   const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }]
   await stage.packages.grant('ann-lists', rules, 'ann', 'team-a')
   await ann.create(set)
+})
+
+test('the right to a kind is that to its resource, whatever its plural', async () => {
+  const group = 'infra.example.com'
+  const selecting = (name: string): KubeObject =>
+    ({
+      apiVersion: PackageVariantSetKind.apiVersion,
+      kind: PackageVariantSetKind.kind,
+      metadata: { name, namespace: 'team-a' },
+      spec: {
+        upstream: { repo: 'catalog', package: 'web', revision: 1 },
+        targets: [
+          {
+            objectSelector: { apiVersion: `${group}/v1`, kind: 'Index' },
+            template: { downstream: { repo: 'edge', packageExpr: 'target.name' } },
+          },
+        ],
+      },
+    }) as unknown as KubeObject
+  const rules = ['indexes', 'indices'].map((resource) => ({
+    apiGroups: [group],
+    resources: [resource],
+    verbs: ['get', 'list'],
+  }))
+  await stage.packages.grant('guessed', [rules[0]!], 'ann', 'team-a')
+  const injecting = variant('team-a', { injectors: [{ group, kind: 'Index', name: 'east' }] })
+  const unserved = `the server serves no kind Index in the API group "${group}"`
+  await expect(ann.create(selecting('fleet'))).rejects.toThrow(unserved)
+  await expect(ann.create(injecting)).rejects.toThrow(unserved)
+  await installDefinitions(stage.client, [crd({ group, kind: 'Index', plural: 'indices' })])
+  await expect(ann.create(selecting('fleet'))).rejects.toThrow('resource "indices"')
+  await expect(ann.create(injecting)).rejects.toThrow('resource "indices"')
+  await stage.packages.grant('served', [rules[1]!], 'ann', 'team-a')
+  await ann.create(selecting('fleet'))
+  await ann.create(injecting)
 })

@@ -8,6 +8,11 @@ export interface RequiredAccess extends ResourceAccess {
   readonly reason: string
 }
 
+/** A right to the objects of a kind. The API server knows the resource; a guessed plural would be another right. */
+export interface RequiredKindAccess extends Omit<RequiredAccess, 'resource'> {
+  readonly kind: string
+}
+
 /** Validates objects of some kinds before they are stored: in process when embedded, a webhook in a cluster. Pure. */
 export interface Validator {
   readonly group: string
@@ -19,5 +24,5 @@ export interface Validator {
    * changes, else users could not update objects of others. The write is refused with 403 when one is missing. Called
    * for writes of the status as well.
    */
-  authorize?(object: KubeObject, old: KubeObject | undefined): readonly RequiredAccess[]
+  authorize?(object: KubeObject, old: KubeObject | undefined): readonly (RequiredAccess | RequiredKindAccess)[]
 }

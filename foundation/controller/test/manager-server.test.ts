@@ -3,7 +3,7 @@ import { request } from 'node:https'
 import { connect } from 'node:tls'
 import { ApiServer } from '@fairlead/apiserver'
 import { CustomResourceDefinition, Secret, kind } from '@fairlead/client'
-import { CertificateKeeper, Manager, renewedCertificates, silentLogger } from '@fairlead/controller'
+import { CertificateKeeper, installDefinitions, Manager, renewedCertificates, silentLogger } from '@fairlead/controller'
 import type { ManagerServerOptions, Validator } from '@fairlead/controller'
 import { FakeClock, asJson, fieldErrors } from '@fairlead/kube'
 import type { JsonValue, KubeObject } from '@fairlead/kube'
@@ -11,6 +11,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { memcached, memcachedDefinition } from './support/memcached.ts'
 import type { Memcached } from './support/memcached.ts'
+import { crd } from '../../../test/support/crd.ts'
 import { recorded } from '../../../test/support/recorded-client.ts'
 import { until } from '../../../test/support/until.ts'
 
@@ -236,6 +237,38 @@ describe('admission webhooks', () => {
     expect(await decided(jane, { oldObject })).toEqual([200, true, undefined, undefined])
     // Without a user there is nothing to review: the webhook fails, and its failurePolicy decides.
     expect(await decided({})).toEqual([500, undefined, undefined, undefined])
+  })
+
+  test('require the right to a kind under the plural that the server serves', async () => {
+    const group = 'infra.example.com'
+    const reading = (apiGroup: string, kind: string): Validator => ({
+      group: 'cache.example.com',
+      resources: ['memcacheds'],
+      validate: () => [],
+      authorize: () => [{ verb: 'get', group: apiGroup, kind, namespace: 'a', reason: 'it reads them' }],
+    })
+    await using server = await ApiServer.start({ authorization: 'RBAC' })
+    await installDefinitions(server.client(), [crd({ group, kind: 'Index', plural: 'indices' })])
+    const refused = async (apiGroup: string, kind: string): Promise<unknown> => {
+      await using manager = await served(server, { validators: [reading(apiGroup, kind)] })
+      const body = admission(memcached('a', { size: 1 }), { userInfo: { username: 'jane' } })
+      const { text } = await ask(manager, { path: '/validate', method: 'POST', body })
+      const { response } = JSON.parse(text) as { response: { status: { message: string } } }
+      return response.status.message.replace(/^.*cannot get /, '')
+    }
+    expect(await refused(group, 'Index')).toBe(
+      `resource "indices" in API group "${group}" in the namespace "a": it reads them`,
+    )
+    expect(await refused('', 'Endpoints')).toBe(
+      'resource "endpoints" in API group "" in the namespace "a": it reads them',
+    )
+    for (const [apiGroup, kind] of [
+      [group, 'Other'],
+      ['none.example.com', 'Index'],
+    ] as const)
+      expect(await refused(apiGroup, kind)).toBe(
+        `resource "*" in API group "${apiGroup}" in the namespace "a": it reads them; the server serves no kind ${kind} in the API group "${apiGroup}"`,
+      )
   })
 
   test.each([

@@ -1,14 +1,15 @@
 // The rights that the writers of variants and sets need. The controller reads and writes packages of the namespace for
 // them, and copies objects into packages, so they must be allowed to do so themselves.
-import type { RequiredAccess } from '@fairlead/controller'
+import type { RequiredAccess, RequiredKindAccess } from '@fairlead/controller'
 import { isDeepStrictEqual } from 'node:util'
 import { parseApiVersion } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
-import { pluralOf } from '@fairlead/offline'
 import { porchGroup } from '@fairlead/packages'
 import { apiGroup } from '../api.ts'
 import type { PackageVariant } from '../api.ts'
 import { injectorsOf } from '../engine/variant/spec-errors.ts'
+
+type RequiredRight = RequiredAccess | RequiredKindAccess
 
 interface Injector {
   readonly group?: string
@@ -18,7 +19,7 @@ interface Injector {
 }
 
 /** Returns the rights that a write of a PackageVariant requires, for what it changes. */
-export function variantAccess(object: KubeObject, old: KubeObject | undefined): readonly RequiredAccess[] {
+export function variantAccess(object: KubeObject, old: KubeObject | undefined): readonly RequiredRight[] {
   const { metadata, spec } = object as PackageVariant
   const before = (old as PackageVariant | undefined)?.spec
   if (before !== undefined && isDeepStrictEqual(before, spec)) return []
@@ -32,7 +33,7 @@ export function variantAccess(object: KubeObject, old: KubeObject | undefined): 
 }
 
 /** Returns the rights that a write of a PackageVariantSet requires, for what it changes. */
-export function setAccess(object: KubeObject, old: KubeObject | undefined): readonly RequiredAccess[] {
+export function setAccess(object: KubeObject, old: KubeObject | undefined): readonly RequiredRight[] {
   const { namespace } = object.metadata
   const spec = object.spec as JsonObject | undefined
   if (old !== undefined && isDeepStrictEqual(old.spec, spec)) return []
@@ -78,13 +79,13 @@ function injectorAccess(
   namespace: string | undefined,
   { group, kind }: Injector,
   name: string | undefined,
-): RequiredAccess {
+): RequiredKindAccess {
   // Without a kind, ConfigMaps are what every cluster has; other kinds are granted to the controller one by one.
   const selected = kind ?? 'ConfigMap'
   return {
     verb: 'get',
     group: group ?? '',
-    resource: pluralOf(selected),
+    kind: selected,
     ...(namespace !== undefined && { namespace }),
     ...(name !== undefined && { name }),
     reason: `an injector copies ${selected} objects into the package${group === undefined && kind !== undefined ? '; an injector with a kind of another API group needs its group' : ''}`,
@@ -95,11 +96,11 @@ function injectorAccess(
 function selectorAccess(
   namespace: string | undefined,
   { apiVersion = '', kind = '' }: { readonly apiVersion?: string; readonly kind?: string },
-): RequiredAccess {
+): RequiredKindAccess {
   return {
     verb: 'list',
     group: parseApiVersion(apiVersion).group,
-    resource: pluralOf(kind),
+    kind,
     ...(namespace !== undefined && { namespace }),
     reason: `objectSelector reads ${kind} objects`,
   }

@@ -83,7 +83,7 @@ function admissionChain(
     certificateSubjectPlugin(),
     limitRangerPlugin(listNamespace),
     podSecurityPlugin({ read, listNamespace }),
-    ...(validators === undefined ? [] : [capabilityValidatorsPlugin(validators, authorizer)]),
+    ...(validators === undefined ? [] : [capabilityValidatorsPlugin(validators, { authorizer, registry })]),
     validatingAdmissionPolicyPlugin({ registry, authorizer, read, list }),
     mutatingWebhookPlugin(webhooks),
     validatingWebhookPlugin(webhooks),

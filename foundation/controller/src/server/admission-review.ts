@@ -1,7 +1,7 @@
 // Validating admission webhooks: an AdmissionReview in, the validators' decision out.
 import { StatusError, badRequest, invalid } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
-import { accessRequiredBy, missingAccess } from '../required-access.ts'
+import { accessRequiredBy, accessToKind, missingAccess } from '../required-access.ts'
 import type { ResourceAccess } from '../access/access-reviews.ts'
 import type { Validator } from '../validator.ts'
 
@@ -27,28 +27,35 @@ export interface ReviewedUser {
 /** Returns whether a user has access. Throws when that cannot be decided. */
 export type AccessCheck = (user: ReviewedUser, access: ResourceAccess) => Promise<boolean>
 
+/** The API server, as far as a review needs it. */
+export interface ReviewPort {
+  readonly check: AccessCheck
+  /** Returns the plural of a kind, undefined when it is not served. Throws when that cannot be decided. */
+  pluralOf(kind: { readonly group: string; readonly kind: string }): Promise<string | undefined>
+}
+
 /**
  * Returns the response to an `admission.k8s.io/v1 AdmissionReview`: the same 422 and 403 that the validators give
  * inside the embedded server. Status writes are not validated, and deletions are always allowed. Throws StatusError 400
- * for a body that is not an AdmissionReview, and the error of `check`.
+ * for a body that is not an AdmissionReview, and the error of `port`.
  */
 export async function reviewAdmission(
   body: JsonValue,
   validators: readonly Validator[],
-  check: AccessCheck,
+  port: ReviewPort,
 ): Promise<JsonObject> {
   const request = requestOf(body)
   return {
     apiVersion: 'admission.k8s.io/v1',
     kind: 'AdmissionReview',
-    response: { uid: request.uid, ...(await verdictOn(request, validators, check)) },
+    response: { uid: request.uid, ...(await verdictOn(request, validators, port)) },
   }
 }
 
 async function verdictOn(
   request: AdmissionRequest,
   validators: readonly Validator[],
-  check: AccessCheck,
+  port: ReviewPort,
 ): Promise<JsonObject> {
   const { object, resource, kind, userInfo: user = {} } = request
   if (!object) return { allowed: true }
@@ -61,8 +68,10 @@ async function verdictOn(
       .filter(({ group, resources }) => group === resource.group && resources.includes(resource.resource))
       .flatMap((validator) => (request.subResource === 'status' ? [] : validator.validate(object, old)))
     if (errors.length > 0) throw invalid(kind, name, errors)
-    for (const access of accessRequiredBy(validators, definition, username, { object, old }))
-      if (!(await check(user, access))) throw missingAccess(definition, name, username, access)
+    for (const required of accessRequiredBy(validators, definition, username, { object, old })) {
+      const access = 'kind' in required ? accessToKind(required, await port.pluralOf(required)) : required
+      if (!(await port.check(user, access))) throw missingAccess(definition, name, username, access)
+    }
     return { allowed: true }
   } catch (error) {
     if (!(error instanceof StatusError)) throw error

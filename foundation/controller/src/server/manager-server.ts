@@ -20,6 +20,7 @@ import { reviewConversion } from './conversion-review.ts'
 import type { Converter } from './conversion-review.ts'
 import { PathReviews } from './path-reviews.ts'
 import { requestReview } from './review-request.ts'
+import { servedPlural } from './served-plural.ts'
 
 /** Options of a manager's server. */
 export interface ManagerServerOptions {
@@ -163,7 +164,10 @@ export class ManagerServer implements AsyncDisposable {
       case 'POST /validate':
         return json(
           200,
-          await reviewAdmission(await readBody(request), validators, (user, access) => this.#mayUser(user, access)),
+          await reviewAdmission(await readBody(request), validators, {
+            check: (user, access) => this.#mayUser(user, access),
+            pluralOf: (kind) => servedPlural(this.#host.client, kind),
+          }),
         )
       case 'POST /convert':
         return json(200, reviewConversion(await readBody(request), converters))

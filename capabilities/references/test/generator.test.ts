@@ -161,7 +161,10 @@ describe('a generated kind', () => {
       'x-kubernetes-validations': [{ rule: 'self == oldSelf', message: 'Value is immutable once set' }],
     })
     expect(spec?.properties['token']).toBeUndefined()
-    expect(status?.properties['state']).toEqual({ type: 'string' })
+    expect(status?.properties['state']).toEqual({
+      description: 'Field State in the response of CreateBook in the API of library.',
+      type: 'string',
+    })
     expect(rbac).toEqual([
       {
         apiGroups: ['people.services.k8s.aws'],

@@ -35,12 +35,14 @@ export const crds: readonly KubeObject[] = [
           "name": "v1alpha1",
           "schema": {
             "openAPIV3Schema": {
-              "description": "Policy describes a Policy of iam.",
+              "description": "Policy manages one Policy of the AWS service iam.",
               "properties": {
                 "apiVersion": {
+                  "description": "Version of the schema of this object.",
                   "type": "string"
                 },
                 "kind": {
+                  "description": "Kind of this object.",
                   "type": "string"
                 },
                 "metadata": {
@@ -50,6 +52,7 @@ export const crds: readonly KubeObject[] = [
                   "description": "The desired Policy.",
                   "properties": {
                     "description": {
+                      "description": "Description of the policy. It cannot be changed.",
                       "maxLength": 1000,
                       "type": "string",
                       "x-kubernetes-validations": [
@@ -60,6 +63,7 @@ export const crds: readonly KubeObject[] = [
                       ]
                     },
                     "name": {
+                      "description": "Name of the policy, unique in its account. It cannot be changed.",
                       "maxLength": 128,
                       "minLength": 1,
                       "pattern": "^[\\w+=,.@-]+$",
@@ -72,6 +76,7 @@ export const crds: readonly KubeObject[] = [
                       ]
                     },
                     "path": {
+                      "description": "Path of the policy, such as /teams/a/. It cannot be changed.",
                       "maxLength": 512,
                       "minLength": 1,
                       "pattern": "^((/[A-Za-z0-9\\.,\\+@=_-]+)*)/$",
@@ -84,20 +89,24 @@ export const crds: readonly KubeObject[] = [
                       ]
                     },
                     "policyDocument": {
+                      "description": "Policy document in JSON. A change becomes a new default version of the policy.",
                       "maxLength": 131072,
                       "minLength": 1,
                       "type": "string"
                     },
                     "tags": {
+                      "description": "Tags of the policy. They are set when the policy is created.",
                       "items": {
                         "properties": {
                           "key": {
+                            "description": "Field Key of the type Tag in the API of iam.",
                             "maxLength": 128,
                             "minLength": 1,
                             "pattern": "^[\\p{L}\\p{Z}\\p{N}_.:/=+\\-@]+$",
                             "type": "string"
                           },
                           "value": {
+                            "description": "Field Value of the type Tag in the API of iam.",
                             "maxLength": 256,
                             "pattern": "^[\\p{L}\\p{Z}\\p{N}_.:/=+\\-@]*$",
                             "type": "string"
@@ -149,6 +158,7 @@ export const crds: readonly KubeObject[] = [
                       "type": "object"
                     },
                     "attachmentCount": {
+                      "description": "Number of users, groups and roles that the policy is attached to.",
                       "format": "int64",
                       "type": "integer"
                     },
@@ -192,13 +202,16 @@ export const crds: readonly KubeObject[] = [
                       "type": "array"
                     },
                     "createDate": {
+                      "description": "Time of the creation of the policy.",
                       "format": "date-time",
                       "type": "string"
                     },
                     "defaultVersionID": {
+                      "description": "Id of the version of the document that is in force.",
                       "type": "string"
                     },
                     "isAttachable": {
+                      "description": "True when the policy can be attached.",
                       "type": "boolean"
                     },
                     "observedGeneration": {
@@ -207,13 +220,16 @@ export const crds: readonly KubeObject[] = [
                       "type": "integer"
                     },
                     "permissionsBoundaryUsageCount": {
+                      "description": "Number of users and roles that the policy bounds.",
                       "format": "int64",
                       "type": "integer"
                     },
                     "policyID": {
+                      "description": "Id of the policy, which no later policy has.",
                       "type": "string"
                     },
                     "updateDate": {
+                      "description": "Time of the last change of the policy.",
                       "format": "date-time",
                       "type": "string"
                     }
@@ -237,6 +253,9 @@ export const crds: readonly KubeObject[] = [
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
     "metadata": {
+      "annotations": {
+        "references.fairlead.dev/references": "[{\"fieldPath\":\"permissionsBoundary\",\"refPath\":\"permissionsBoundaryRef\",\"list\":false,\"required\":false,\"group\":\"iam.services.k8s.aws\",\"version\":\"v1alpha1\",\"kind\":\"Policy\",\"valuePath\":\"status.ackResourceMetadata.arn\",\"waitFor\":\"Synced\",\"bothSet\":\"prefer_external\"},{\"fieldPath\":\"policies\",\"refPath\":\"policyRefs\",\"list\":true,\"required\":false,\"group\":\"iam.services.k8s.aws\",\"version\":\"v1alpha1\",\"kind\":\"Policy\",\"valuePath\":\"status.ackResourceMetadata.arn\",\"waitFor\":\"Synced\",\"bothSet\":\"prefer_external\"}]"
+      },
       "name": "roles.iam.services.k8s.aws"
     },
     "spec": {
@@ -270,12 +289,14 @@ export const crds: readonly KubeObject[] = [
           "name": "v1alpha1",
           "schema": {
             "openAPIV3Schema": {
-              "description": "Role describes a Role of iam.",
+              "description": "Role manages one Role of the AWS service iam.",
               "properties": {
                 "apiVersion": {
+                  "description": "Version of the schema of this object.",
                   "type": "string"
                 },
                 "kind": {
+                  "description": "Kind of this object.",
                   "type": "string"
                 },
                 "metadata": {
@@ -285,11 +306,13 @@ export const crds: readonly KubeObject[] = [
                   "description": "The desired Role.",
                   "properties": {
                     "assumeRolePolicyDocument": {
+                      "description": "Policy document in JSON that says who may assume the role.",
                       "maxLength": 131072,
                       "minLength": 1,
                       "type": "string"
                     },
                     "description": {
+                      "description": "Description of the role.",
                       "maxLength": 1000,
                       "type": "string"
                     },
@@ -297,15 +320,18 @@ export const crds: readonly KubeObject[] = [
                       "additionalProperties": {
                         "type": "string"
                       },
+                      "description": "Inline policies of the role: name to policy document in JSON.",
                       "type": "object"
                     },
                     "maxSessionDuration": {
+                      "description": "Longest session of the role, in seconds.",
                       "format": "int64",
                       "maximum": 43200,
                       "minimum": 3600,
                       "type": "integer"
                     },
                     "name": {
+                      "description": "Name of the role, unique in its account. It cannot be changed.",
                       "maxLength": 64,
                       "minLength": 1,
                       "pattern": "^[\\w+=,.@-]+$",
@@ -318,6 +344,7 @@ export const crds: readonly KubeObject[] = [
                       ]
                     },
                     "path": {
+                      "description": "Path of the role, such as /teams/a/. It cannot be changed.",
                       "maxLength": 512,
                       "minLength": 1,
                       "type": "string",
@@ -329,6 +356,7 @@ export const crds: readonly KubeObject[] = [
                       ]
                     },
                     "permissionsBoundary": {
+                      "description": "ARN of the policy that bounds the rights of the role.",
                       "maxLength": 2048,
                       "minLength": 20,
                       "type": "string"
@@ -348,16 +376,19 @@ export const crds: readonly KubeObject[] = [
                           "minProperties": 1,
                           "properties": {
                             "arn": {
+                              "description": "ARN of the resource.",
                               "maxLength": 2048,
                               "minLength": 1,
                               "type": "string"
                             },
                             "id": {
+                              "description": "Id of the resource.",
                               "maxLength": 2048,
                               "minLength": 1,
                               "type": "string"
                             },
                             "name": {
+                              "description": "Name of the resource.",
                               "maxLength": 2048,
                               "minLength": 1,
                               "type": "string"
@@ -369,11 +400,13 @@ export const crds: readonly KubeObject[] = [
                           "description": "The same as name and namespace.",
                           "properties": {
                             "name": {
+                              "description": "Name of the object.",
                               "maxLength": 253,
                               "minLength": 1,
                               "type": "string"
                             },
                             "namespace": {
+                              "description": "Its namespace; that of this object when left out.",
                               "maxLength": 63,
                               "type": "string"
                             }
@@ -387,11 +420,13 @@ export const crds: readonly KubeObject[] = [
                           "description": "The same as name and namespace.",
                           "properties": {
                             "name": {
+                              "description": "Name of the object.",
                               "maxLength": 253,
                               "minLength": 1,
                               "type": "string"
                             },
                             "namespace": {
+                              "description": "Its namespace; that of this object when left out.",
                               "maxLength": 63,
                               "type": "string"
                             }
@@ -426,12 +461,14 @@ export const crds: readonly KubeObject[] = [
                       ]
                     },
                     "policies": {
+                      "description": "ARNs of the managed policies that are attached to the role. Policies that are not listed are detached.",
                       "items": {
                         "type": "string"
                       },
                       "type": "array"
                     },
                     "policyRefs": {
+                      "description": "Refers to objects of the kind Policy: one item for each value of policies.",
                       "items": {
                         "anyOf": [
                           {
@@ -488,16 +525,19 @@ export const crds: readonly KubeObject[] = [
                             "minProperties": 1,
                             "properties": {
                               "arn": {
+                                "description": "ARN of the resource.",
                                 "maxLength": 2048,
                                 "minLength": 1,
                                 "type": "string"
                               },
                               "id": {
+                                "description": "Id of the resource.",
                                 "maxLength": 2048,
                                 "minLength": 1,
                                 "type": "string"
                               },
                               "name": {
+                                "description": "Name of the resource.",
                                 "maxLength": 2048,
                                 "minLength": 1,
                                 "type": "string"
@@ -509,11 +549,13 @@ export const crds: readonly KubeObject[] = [
                             "description": "The same as name and namespace.",
                             "properties": {
                               "name": {
+                                "description": "Name of the object.",
                                 "maxLength": 253,
                                 "minLength": 1,
                                 "type": "string"
                               },
                               "namespace": {
+                                "description": "Its namespace; that of this object when left out.",
                                 "maxLength": 63,
                                 "type": "string"
                               }
@@ -527,11 +569,13 @@ export const crds: readonly KubeObject[] = [
                             "description": "The same as name and namespace.",
                             "properties": {
                               "name": {
+                                "description": "Name of the object.",
                                 "maxLength": 253,
                                 "minLength": 1,
                                 "type": "string"
                               },
                               "namespace": {
+                                "description": "Its namespace; that of this object when left out.",
                                 "maxLength": 63,
                                 "type": "string"
                               }
@@ -559,15 +603,18 @@ export const crds: readonly KubeObject[] = [
                       "x-kubernetes-list-type": "atomic"
                     },
                     "tags": {
+                      "description": "Tags of the role. They are set when the role is created.",
                       "items": {
                         "properties": {
                           "key": {
+                            "description": "Field Key of the type Tag in the API of iam.",
                             "maxLength": 128,
                             "minLength": 1,
                             "pattern": "^[\\p{L}\\p{Z}\\p{N}_.:/=+\\-@]+$",
                             "type": "string"
                           },
                           "value": {
+                            "description": "Field Value of the type Tag in the API of iam.",
                             "maxLength": 256,
                             "pattern": "^[\\p{L}\\p{Z}\\p{N}_.:/=+\\-@]*$",
                             "type": "string"
@@ -658,6 +705,7 @@ export const crds: readonly KubeObject[] = [
                       "type": "array"
                     },
                     "createDate": {
+                      "description": "Time of the creation of the role.",
                       "format": "date-time",
                       "type": "string"
                     },
@@ -683,15 +731,19 @@ export const crds: readonly KubeObject[] = [
                             "description": "The object that the value comes from.",
                             "properties": {
                               "group": {
+                                "description": "API group of the object.",
                                 "type": "string"
                               },
                               "kind": {
+                                "description": "Kind of the object.",
                                 "type": "string"
                               },
                               "name": {
+                                "description": "Name of the object.",
                                 "type": "string"
                               },
                               "namespace": {
+                                "description": "Namespace of the object.",
                                 "type": "string"
                               }
                             },
@@ -719,15 +771,19 @@ export const crds: readonly KubeObject[] = [
                       "type": "array"
                     },
                     "roleID": {
+                      "description": "Id of the role, which no later role has.",
                       "type": "string"
                     },
                     "roleLastUsed": {
+                      "description": "Last use of the role.",
                       "properties": {
                         "lastUsedDate": {
+                          "description": "Field LastUsedDate of the type RoleLastUsed in the API of iam.",
                           "format": "date-time",
                           "type": "string"
                         },
                         "region": {
+                          "description": "Field Region of the type RoleLastUsed in the API of iam.",
                           "type": "string"
                         }
                       },
@@ -753,6 +809,9 @@ export const crds: readonly KubeObject[] = [
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
     "metadata": {
+      "annotations": {
+        "references.fairlead.dev/references": "[{\"fieldPath\":\"executionRoleARN\",\"refPath\":\"executionRoleARNRef\",\"list\":false,\"required\":false,\"group\":\"iam.services.k8s.aws\",\"version\":\"v1alpha1\",\"kind\":\"Role\",\"valuePath\":\"status.ackResourceMetadata.arn\",\"waitFor\":\"Synced\",\"bothSet\":\"prefer_external\"},{\"fieldPath\":\"productionVariants[].modelName\",\"refPath\":\"productionVariants[].modelNameRef\",\"list\":false,\"required\":false,\"group\":\"sagemaker.services.k8s.aws\",\"version\":\"v1alpha1\",\"kind\":\"Model\",\"valuePath\":\"spec.modelName\",\"waitFor\":\"Synced\",\"bothSet\":\"prefer_external\"},{\"fieldPath\":\"shadowProductionVariants[].modelName\",\"refPath\":\"shadowProductionVariants[].modelNameRef\",\"list\":false,\"required\":false,\"group\":\"sagemaker.services.k8s.aws\",\"version\":\"v1alpha1\",\"kind\":\"Model\",\"valuePath\":\"spec.modelName\",\"waitFor\":\"Synced\",\"bothSet\":\"prefer_external\"}]"
+      },
       "name": "endpointconfigs.sagemaker.services.k8s.aws"
     },
     "spec": {
@@ -786,12 +845,14 @@ export const crds: readonly KubeObject[] = [
           "name": "v1alpha1",
           "schema": {
             "openAPIV3Schema": {
-              "description": "EndpointConfig describes a EndpointConfig of sagemaker.",
+              "description": "EndpointConfig manages one EndpointConfig of the AWS service sagemaker.",
               "properties": {
                 "apiVersion": {
+                  "description": "Version of the schema of this object.",
                   "type": "string"
                 },
                 "kind": {
+                  "description": "Kind of this object.",
                   "type": "string"
                 },
                 "metadata": {
@@ -801,10 +862,13 @@ export const crds: readonly KubeObject[] = [
                   "description": "The desired EndpointConfig.",
                   "properties": {
                     "asyncInferenceConfig": {
+                      "description": "Where results of asynchronous requests go. Its presence makes the endpoint asynchronous.",
                       "properties": {
                         "clientConfig": {
+                          "description": "Field ClientConfig of the type AsyncInferenceConfig in the API of sagemaker.",
                           "properties": {
                             "maxConcurrentInvocationsPerInstance": {
+                              "description": "Field MaxConcurrentInvocationsPerInstance of the type AsyncInferenceClientConfig in the API of sagemaker.",
                               "format": "int64",
                               "maximum": 1000,
                               "minimum": 1,
@@ -814,20 +878,25 @@ export const crds: readonly KubeObject[] = [
                           "type": "object"
                         },
                         "outputConfig": {
+                          "description": "Field OutputConfig of the type AsyncInferenceConfig in the API of sagemaker.",
                           "properties": {
                             "kmsKeyID": {
+                              "description": "Field KmsKeyId of the type AsyncInferenceOutputConfig in the API of sagemaker.",
                               "maxLength": 2048,
                               "pattern": "^[a-zA-Z0-9:/_-]*$",
                               "type": "string"
                             },
                             "notificationConfig": {
+                              "description": "Field NotificationConfig of the type AsyncInferenceOutputConfig in the API of sagemaker.",
                               "properties": {
                                 "errorTopic": {
+                                  "description": "Field ErrorTopic of the type AsyncInferenceNotificationConfig in the API of sagemaker.",
                                   "maxLength": 2048,
                                   "pattern": "^arn:aws[a-z\\-]*:sns:[a-z0-9\\-]*:[0-9]{12}:[a-zA-Z0-9_.-]+$",
                                   "type": "string"
                                 },
                                 "includeInferenceResponseIn": {
+                                  "description": "Field IncludeInferenceResponseIn of the type AsyncInferenceNotificationConfig in the API of sagemaker.",
                                   "items": {
                                     "enum": [
                                       "ERROR_NOTIFICATION_TOPIC",
@@ -839,6 +908,7 @@ export const crds: readonly KubeObject[] = [
                                   "type": "array"
                                 },
                                 "successTopic": {
+                                  "description": "Field SuccessTopic of the type AsyncInferenceNotificationConfig in the API of sagemaker.",
                                   "maxLength": 2048,
                                   "pattern": "^arn:aws[a-z\\-]*:sns:[a-z0-9\\-]*:[0-9]{12}:[a-zA-Z0-9_.-]+$",
                                   "type": "string"
@@ -847,11 +917,13 @@ export const crds: readonly KubeObject[] = [
                               "type": "object"
                             },
                             "s3FailurePath": {
+                              "description": "Field S3FailurePath of the type AsyncInferenceOutputConfig in the API of sagemaker.",
                               "maxLength": 512,
                               "pattern": "^(https|s3)://([^/])/?(.*)$",
                               "type": "string"
                             },
                             "s3OutputPath": {
+                              "description": "Field S3OutputPath of the type AsyncInferenceOutputConfig in the API of sagemaker.",
                               "maxLength": 512,
                               "pattern": "^(https|s3)://([^/])/?(.*)$",
                               "type": "string"
@@ -866,10 +938,13 @@ export const crds: readonly KubeObject[] = [
                       "type": "object"
                     },
                     "dataCaptureConfig": {
+                      "description": "Which requests and responses are stored, and where.",
                       "properties": {
                         "captureContentTypeHeader": {
+                          "description": "Field CaptureContentTypeHeader of the type DataCaptureConfig in the API of sagemaker.",
                           "properties": {
                             "csvContentTypes": {
+                              "description": "Field CsvContentTypes of the type CaptureContentTypeHeader in the API of sagemaker.",
                               "items": {
                                 "maxLength": 256,
                                 "minLength": 1,
@@ -881,6 +956,7 @@ export const crds: readonly KubeObject[] = [
                               "type": "array"
                             },
                             "jsonContentTypes": {
+                              "description": "Field JsonContentTypes of the type CaptureContentTypeHeader in the API of sagemaker.",
                               "items": {
                                 "maxLength": 256,
                                 "minLength": 1,
@@ -895,9 +971,11 @@ export const crds: readonly KubeObject[] = [
                           "type": "object"
                         },
                         "captureOptions": {
+                          "description": "Field CaptureOptions of the type DataCaptureConfig in the API of sagemaker.",
                           "items": {
                             "properties": {
                               "captureMode": {
+                                "description": "Field CaptureMode of the type CaptureOption in the API of sagemaker.",
                                 "enum": [
                                   "Input",
                                   "InputAndOutput",
@@ -916,20 +994,24 @@ export const crds: readonly KubeObject[] = [
                           "type": "array"
                         },
                         "destinationS3URI": {
+                          "description": "Field DestinationS3Uri of the type DataCaptureConfig in the API of sagemaker.",
                           "maxLength": 512,
                           "pattern": "^(https|s3)://([^/])/?(.*)$",
                           "type": "string"
                         },
                         "enableCapture": {
+                          "description": "Field EnableCapture of the type DataCaptureConfig in the API of sagemaker.",
                           "type": "boolean"
                         },
                         "initialSamplingPercentage": {
+                          "description": "Field InitialSamplingPercentage of the type DataCaptureConfig in the API of sagemaker.",
                           "format": "int64",
                           "maximum": 100,
                           "minimum": 0,
                           "type": "integer"
                         },
                         "kmsKeyID": {
+                          "description": "Field KmsKeyId of the type DataCaptureConfig in the API of sagemaker.",
                           "maxLength": 2048,
                           "pattern": "^[a-zA-Z0-9:/_-]*$",
                           "type": "string"
@@ -943,9 +1025,11 @@ export const crds: readonly KubeObject[] = [
                       "type": "object"
                     },
                     "enableNetworkIsolation": {
+                      "description": "True when the containers may make no network calls.",
                       "type": "boolean"
                     },
                     "endpointConfigName": {
+                      "description": "Name of the configuration, unique in its account and region. It cannot be changed.",
                       "maxLength": 63,
                       "pattern": "^[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}$",
                       "type": "string",
@@ -957,6 +1041,7 @@ export const crds: readonly KubeObject[] = [
                       ]
                     },
                     "executionRoleARN": {
+                      "description": "ARN of the role that SageMaker assumes for the endpoint.",
                       "maxLength": 2048,
                       "minLength": 20,
                       "pattern": "^arn:aws[a-z\\-]*:iam::\\d{12}:role/?[a-zA-Z_0-9+=,.@\\-_/]+$",
@@ -977,16 +1062,19 @@ export const crds: readonly KubeObject[] = [
                           "minProperties": 1,
                           "properties": {
                             "arn": {
+                              "description": "ARN of the resource.",
                               "maxLength": 2048,
                               "minLength": 1,
                               "type": "string"
                             },
                             "id": {
+                              "description": "Id of the resource.",
                               "maxLength": 2048,
                               "minLength": 1,
                               "type": "string"
                             },
                             "name": {
+                              "description": "Name of the resource.",
                               "maxLength": 2048,
                               "minLength": 1,
                               "type": "string"
@@ -998,11 +1086,13 @@ export const crds: readonly KubeObject[] = [
                           "description": "The same as name and namespace.",
                           "properties": {
                             "name": {
+                              "description": "Name of the object.",
                               "maxLength": 253,
                               "minLength": 1,
                               "type": "string"
                             },
                             "namespace": {
+                              "description": "Its namespace; that of this object when left out.",
                               "maxLength": 63,
                               "type": "string"
                             }
@@ -1016,11 +1106,13 @@ export const crds: readonly KubeObject[] = [
                           "description": "The same as name and namespace.",
                           "properties": {
                             "name": {
+                              "description": "Name of the object.",
                               "maxLength": 253,
                               "minLength": 1,
                               "type": "string"
                             },
                             "namespace": {
+                              "description": "Its namespace; that of this object when left out.",
                               "maxLength": 63,
                               "type": "string"
                             }
@@ -1055,24 +1147,30 @@ export const crds: readonly KubeObject[] = [
                       ]
                     },
                     "explainerConfig": {
+                      "description": "Explanations of predictions that the endpoint returns.",
                       "properties": {
                         "clarifyExplainerConfig": {
+                          "description": "Field ClarifyExplainerConfig of the type ExplainerConfig in the API of sagemaker.",
                           "properties": {
                             "enableExplanations": {
+                              "description": "Field EnableExplanations of the type ClarifyExplainerConfig in the API of sagemaker.",
                               "maxLength": 64,
                               "minLength": 1,
                               "pattern": ".*",
                               "type": "string"
                             },
                             "inferenceConfig": {
+                              "description": "Field InferenceConfig of the type ClarifyExplainerConfig in the API of sagemaker.",
                               "properties": {
                                 "contentTemplate": {
+                                  "description": "Field ContentTemplate of the type ClarifyInferenceConfig in the API of sagemaker.",
                                   "maxLength": 64,
                                   "minLength": 1,
                                   "pattern": ".*",
                                   "type": "string"
                                 },
                                 "featureHeaders": {
+                                  "description": "Field FeatureHeaders of the type ClarifyInferenceConfig in the API of sagemaker.",
                                   "items": {
                                     "maxLength": 64,
                                     "minLength": 1,
@@ -1084,6 +1182,7 @@ export const crds: readonly KubeObject[] = [
                                   "type": "array"
                                 },
                                 "featureTypes": {
+                                  "description": "Field FeatureTypes of the type ClarifyInferenceConfig in the API of sagemaker.",
                                   "items": {
                                     "enum": [
                                       "categorical",
@@ -1097,18 +1196,21 @@ export const crds: readonly KubeObject[] = [
                                   "type": "array"
                                 },
                                 "featuresAttribute": {
+                                  "description": "Field FeaturesAttribute of the type ClarifyInferenceConfig in the API of sagemaker.",
                                   "maxLength": 64,
                                   "minLength": 1,
                                   "pattern": ".*",
                                   "type": "string"
                                 },
                                 "labelAttribute": {
+                                  "description": "Field LabelAttribute of the type ClarifyInferenceConfig in the API of sagemaker.",
                                   "maxLength": 64,
                                   "minLength": 1,
                                   "pattern": ".*",
                                   "type": "string"
                                 },
                                 "labelHeaders": {
+                                  "description": "Field LabelHeaders of the type ClarifyInferenceConfig in the API of sagemaker.",
                                   "items": {
                                     "maxLength": 64,
                                     "minLength": 1,
@@ -1120,28 +1222,33 @@ export const crds: readonly KubeObject[] = [
                                   "type": "array"
                                 },
                                 "labelIndex": {
+                                  "description": "Field LabelIndex of the type ClarifyInferenceConfig in the API of sagemaker.",
                                   "format": "int64",
                                   "minimum": 0,
                                   "type": "integer"
                                 },
                                 "maxPayloadInMB": {
+                                  "description": "Field MaxPayloadInMB of the type ClarifyInferenceConfig in the API of sagemaker.",
                                   "format": "int64",
                                   "maximum": 25,
                                   "minimum": 1,
                                   "type": "integer"
                                 },
                                 "maxRecordCount": {
+                                  "description": "Field MaxRecordCount of the type ClarifyInferenceConfig in the API of sagemaker.",
                                   "format": "int64",
                                   "minimum": 1,
                                   "type": "integer"
                                 },
                                 "probabilityAttribute": {
+                                  "description": "Field ProbabilityAttribute of the type ClarifyInferenceConfig in the API of sagemaker.",
                                   "maxLength": 64,
                                   "minLength": 1,
                                   "pattern": ".*",
                                   "type": "string"
                                 },
                                 "probabilityIndex": {
+                                  "description": "Field ProbabilityIndex of the type ClarifyInferenceConfig in the API of sagemaker.",
                                   "format": "int64",
                                   "minimum": 0,
                                   "type": "integer"
@@ -1150,30 +1257,37 @@ export const crds: readonly KubeObject[] = [
                               "type": "object"
                             },
                             "shapConfig": {
+                              "description": "Field ShapConfig of the type ClarifyExplainerConfig in the API of sagemaker.",
                               "properties": {
                                 "numberOfSamples": {
+                                  "description": "Field NumberOfSamples of the type ClarifyShapConfig in the API of sagemaker.",
                                   "format": "int64",
                                   "minimum": 1,
                                   "type": "integer"
                                 },
                                 "seed": {
+                                  "description": "Field Seed of the type ClarifyShapConfig in the API of sagemaker.",
                                   "format": "int64",
                                   "type": "integer"
                                 },
                                 "shapBaselineConfig": {
+                                  "description": "Field ShapBaselineConfig of the type ClarifyShapConfig in the API of sagemaker.",
                                   "properties": {
                                     "mimeType": {
+                                      "description": "Field MimeType of the type ClarifyShapBaselineConfig in the API of sagemaker.",
                                       "maxLength": 255,
                                       "pattern": "^[a-zA-Z0-9](-*[a-zA-Z0-9])*\\/[a-zA-Z0-9](-*[a-zA-Z0-9+.])*$",
                                       "type": "string"
                                     },
                                     "shapBaseline": {
+                                      "description": "Field ShapBaseline of the type ClarifyShapBaselineConfig in the API of sagemaker.",
                                       "maxLength": 4096,
                                       "minLength": 1,
                                       "pattern": "^[\\s\\S]+$",
                                       "type": "string"
                                     },
                                     "shapBaselineURI": {
+                                      "description": "Field ShapBaselineUri of the type ClarifyShapBaselineConfig in the API of sagemaker.",
                                       "maxLength": 1024,
                                       "pattern": "^(https|s3)://([^/]+)/?(.*)$",
                                       "type": "string"
@@ -1182,8 +1296,10 @@ export const crds: readonly KubeObject[] = [
                                   "type": "object"
                                 },
                                 "textConfig": {
+                                  "description": "Field TextConfig of the type ClarifyShapConfig in the API of sagemaker.",
                                   "properties": {
                                     "granularity": {
+                                      "description": "Field Granularity of the type ClarifyTextConfig in the API of sagemaker.",
                                       "enum": [
                                         "paragraph",
                                         "sentence",
@@ -1192,6 +1308,7 @@ export const crds: readonly KubeObject[] = [
                                       "type": "string"
                                     },
                                     "language": {
+                                      "description": "Field Language of the type ClarifyTextConfig in the API of sagemaker.",
                                       "enum": [
                                         "af",
                                         "ar",
@@ -1264,6 +1381,7 @@ export const crds: readonly KubeObject[] = [
                                   "type": "object"
                                 },
                                 "useLogit": {
+                                  "description": "Field UseLogit of the type ClarifyShapConfig in the API of sagemaker.",
                                   "type": "boolean"
                                 }
                               },
@@ -1282,14 +1400,17 @@ export const crds: readonly KubeObject[] = [
                       "type": "object"
                     },
                     "kmsKeyID": {
+                      "description": "Key that encrypts the storage of the instances: an id, an ARN or an alias.",
                       "maxLength": 2048,
                       "pattern": "^[a-zA-Z0-9:/_-]*$",
                       "type": "string"
                     },
                     "productionVariants": {
+                      "description": "Models that the endpoint serves, each with its instances and its share of the requests.",
                       "items": {
                         "properties": {
                           "acceleratorType": {
+                            "description": "Field AcceleratorType of the type ProductionVariant in the API of sagemaker.",
                             "enum": [
                               "ml.eia1.large",
                               "ml.eia1.medium",
@@ -1301,19 +1422,23 @@ export const crds: readonly KubeObject[] = [
                             "type": "string"
                           },
                           "containerStartupHealthCheckTimeoutInSeconds": {
+                            "description": "Field ContainerStartupHealthCheckTimeoutInSeconds of the type ProductionVariant in the API of sagemaker.",
                             "format": "int64",
                             "maximum": 3600,
                             "minimum": 60,
                             "type": "integer"
                           },
                           "coreDumpConfig": {
+                            "description": "Field CoreDumpConfig of the type ProductionVariant in the API of sagemaker.",
                             "properties": {
                               "destinationS3URI": {
+                                "description": "Field DestinationS3Uri of the type ProductionVariantCoreDumpConfig in the API of sagemaker.",
                                 "maxLength": 512,
                                 "pattern": "^(https|s3)://([^/])/?(.*)$",
                                 "type": "string"
                               },
                               "kmsKeyID": {
+                                "description": "Field KmsKeyId of the type ProductionVariantCoreDumpConfig in the API of sagemaker.",
                                 "maxLength": 2048,
                                 "pattern": "^[a-zA-Z0-9:/_-]*$",
                                 "type": "string"
@@ -1325,23 +1450,28 @@ export const crds: readonly KubeObject[] = [
                             "type": "object"
                           },
                           "enableSSMAccess": {
+                            "description": "Field EnableSSMAccess of the type ProductionVariant in the API of sagemaker.",
                             "type": "boolean"
                           },
                           "inferenceAMIVersion": {
+                            "description": "Field InferenceAmiVersion of the type ProductionVariant in the API of sagemaker.",
                             "enum": [
                               "al2-ami-sagemaker-inference-gpu-2"
                             ],
                             "type": "string"
                           },
                           "initialInstanceCount": {
+                            "description": "Field InitialInstanceCount of the type ProductionVariant in the API of sagemaker.",
                             "format": "int64",
                             "minimum": 1,
                             "type": "integer"
                           },
                           "initialVariantWeight": {
+                            "description": "Field InitialVariantWeight of the type ProductionVariant in the API of sagemaker.",
                             "type": "number"
                           },
                           "instanceType": {
+                            "description": "Field InstanceType of the type ProductionVariant in the API of sagemaker.",
                             "enum": [
                               "ml.c4.2xlarge",
                               "ml.c4.4xlarge",
@@ -1560,18 +1690,22 @@ export const crds: readonly KubeObject[] = [
                             "type": "string"
                           },
                           "managedInstanceScaling": {
+                            "description": "Field ManagedInstanceScaling of the type ProductionVariant in the API of sagemaker.",
                             "properties": {
                               "maxInstanceCount": {
+                                "description": "Field MaxInstanceCount of the type ProductionVariantManagedInstanceScaling in the API of sagemaker.",
                                 "format": "int64",
                                 "minimum": 1,
                                 "type": "integer"
                               },
                               "minInstanceCount": {
+                                "description": "Field MinInstanceCount of the type ProductionVariantManagedInstanceScaling in the API of sagemaker.",
                                 "format": "int64",
                                 "minimum": 0,
                                 "type": "integer"
                               },
                               "status": {
+                                "description": "Field Status of the type ProductionVariantManagedInstanceScaling in the API of sagemaker.",
                                 "enum": [
                                   "DISABLED",
                                   "ENABLED"
@@ -1582,12 +1716,14 @@ export const crds: readonly KubeObject[] = [
                             "type": "object"
                           },
                           "modelDataDownloadTimeoutInSeconds": {
+                            "description": "Field ModelDataDownloadTimeoutInSeconds of the type ProductionVariant in the API of sagemaker.",
                             "format": "int64",
                             "maximum": 3600,
                             "minimum": 60,
                             "type": "integer"
                           },
                           "modelName": {
+                            "description": "Field ModelName of the type ProductionVariant in the API of sagemaker.",
                             "maxLength": 63,
                             "pattern": "^[a-zA-Z0-9]([\\-a-zA-Z0-9]*[a-zA-Z0-9])?$",
                             "type": "string"
@@ -1607,16 +1743,19 @@ export const crds: readonly KubeObject[] = [
                                 "minProperties": 1,
                                 "properties": {
                                   "arn": {
+                                    "description": "ARN of the resource.",
                                     "maxLength": 2048,
                                     "minLength": 1,
                                     "type": "string"
                                   },
                                   "id": {
+                                    "description": "Id of the resource.",
                                     "maxLength": 2048,
                                     "minLength": 1,
                                     "type": "string"
                                   },
                                   "name": {
+                                    "description": "Name of the resource.",
                                     "maxLength": 2048,
                                     "minLength": 1,
                                     "type": "string"
@@ -1628,11 +1767,13 @@ export const crds: readonly KubeObject[] = [
                                 "description": "The same as name and namespace.",
                                 "properties": {
                                   "name": {
+                                    "description": "Name of the object.",
                                     "maxLength": 253,
                                     "minLength": 1,
                                     "type": "string"
                                   },
                                   "namespace": {
+                                    "description": "Its namespace; that of this object when left out.",
                                     "maxLength": 63,
                                     "type": "string"
                                   }
@@ -1646,11 +1787,13 @@ export const crds: readonly KubeObject[] = [
                                 "description": "The same as name and namespace.",
                                 "properties": {
                                   "name": {
+                                    "description": "Name of the object.",
                                     "maxLength": 253,
                                     "minLength": 1,
                                     "type": "string"
                                   },
                                   "namespace": {
+                                    "description": "Its namespace; that of this object when left out.",
                                     "maxLength": 63,
                                     "type": "string"
                                   }
@@ -1685,8 +1828,10 @@ export const crds: readonly KubeObject[] = [
                             ]
                           },
                           "routingConfig": {
+                            "description": "Field RoutingConfig of the type ProductionVariant in the API of sagemaker.",
                             "properties": {
                               "routingStrategy": {
+                                "description": "Field RoutingStrategy of the type ProductionVariantRoutingConfig in the API of sagemaker.",
                                 "enum": [
                                   "LEAST_OUTSTANDING_REQUESTS",
                                   "RANDOM"
@@ -1700,20 +1845,24 @@ export const crds: readonly KubeObject[] = [
                             "type": "object"
                           },
                           "serverlessConfig": {
+                            "description": "Field ServerlessConfig of the type ProductionVariant in the API of sagemaker.",
                             "properties": {
                               "maxConcurrency": {
+                                "description": "Field MaxConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker.",
                                 "format": "int64",
                                 "maximum": 200,
                                 "minimum": 1,
                                 "type": "integer"
                               },
                               "memorySizeInMB": {
+                                "description": "Field MemorySizeInMB of the type ProductionVariantServerlessConfig in the API of sagemaker.",
                                 "format": "int64",
                                 "maximum": 6144,
                                 "minimum": 1024,
                                 "type": "integer"
                               },
                               "provisionedConcurrency": {
+                                "description": "Field ProvisionedConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker.",
                                 "format": "int64",
                                 "maximum": 200,
                                 "minimum": 1,
@@ -1727,11 +1876,13 @@ export const crds: readonly KubeObject[] = [
                             "type": "object"
                           },
                           "variantName": {
+                            "description": "Field VariantName of the type ProductionVariant in the API of sagemaker.",
                             "maxLength": 63,
                             "pattern": "^[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}$",
                             "type": "string"
                           },
                           "volumeSizeInGB": {
+                            "description": "Field VolumeSizeInGB of the type ProductionVariant in the API of sagemaker.",
                             "format": "int64",
                             "maximum": 512,
                             "minimum": 1,
@@ -1748,9 +1899,11 @@ export const crds: readonly KubeObject[] = [
                       "type": "array"
                     },
                     "shadowProductionVariants": {
+                      "description": "Models that get a copy of the requests; their responses are not returned.",
                       "items": {
                         "properties": {
                           "acceleratorType": {
+                            "description": "Field AcceleratorType of the type ProductionVariant in the API of sagemaker.",
                             "enum": [
                               "ml.eia1.large",
                               "ml.eia1.medium",
@@ -1762,19 +1915,23 @@ export const crds: readonly KubeObject[] = [
                             "type": "string"
                           },
                           "containerStartupHealthCheckTimeoutInSeconds": {
+                            "description": "Field ContainerStartupHealthCheckTimeoutInSeconds of the type ProductionVariant in the API of sagemaker.",
                             "format": "int64",
                             "maximum": 3600,
                             "minimum": 60,
                             "type": "integer"
                           },
                           "coreDumpConfig": {
+                            "description": "Field CoreDumpConfig of the type ProductionVariant in the API of sagemaker.",
                             "properties": {
                               "destinationS3URI": {
+                                "description": "Field DestinationS3Uri of the type ProductionVariantCoreDumpConfig in the API of sagemaker.",
                                 "maxLength": 512,
                                 "pattern": "^(https|s3)://([^/])/?(.*)$",
                                 "type": "string"
                               },
                               "kmsKeyID": {
+                                "description": "Field KmsKeyId of the type ProductionVariantCoreDumpConfig in the API of sagemaker.",
                                 "maxLength": 2048,
                                 "pattern": "^[a-zA-Z0-9:/_-]*$",
                                 "type": "string"
@@ -1786,23 +1943,28 @@ export const crds: readonly KubeObject[] = [
                             "type": "object"
                           },
                           "enableSSMAccess": {
+                            "description": "Field EnableSSMAccess of the type ProductionVariant in the API of sagemaker.",
                             "type": "boolean"
                           },
                           "inferenceAMIVersion": {
+                            "description": "Field InferenceAmiVersion of the type ProductionVariant in the API of sagemaker.",
                             "enum": [
                               "al2-ami-sagemaker-inference-gpu-2"
                             ],
                             "type": "string"
                           },
                           "initialInstanceCount": {
+                            "description": "Field InitialInstanceCount of the type ProductionVariant in the API of sagemaker.",
                             "format": "int64",
                             "minimum": 1,
                             "type": "integer"
                           },
                           "initialVariantWeight": {
+                            "description": "Field InitialVariantWeight of the type ProductionVariant in the API of sagemaker.",
                             "type": "number"
                           },
                           "instanceType": {
+                            "description": "Field InstanceType of the type ProductionVariant in the API of sagemaker.",
                             "enum": [
                               "ml.c4.2xlarge",
                               "ml.c4.4xlarge",
@@ -2021,18 +2183,22 @@ export const crds: readonly KubeObject[] = [
                             "type": "string"
                           },
                           "managedInstanceScaling": {
+                            "description": "Field ManagedInstanceScaling of the type ProductionVariant in the API of sagemaker.",
                             "properties": {
                               "maxInstanceCount": {
+                                "description": "Field MaxInstanceCount of the type ProductionVariantManagedInstanceScaling in the API of sagemaker.",
                                 "format": "int64",
                                 "minimum": 1,
                                 "type": "integer"
                               },
                               "minInstanceCount": {
+                                "description": "Field MinInstanceCount of the type ProductionVariantManagedInstanceScaling in the API of sagemaker.",
                                 "format": "int64",
                                 "minimum": 0,
                                 "type": "integer"
                               },
                               "status": {
+                                "description": "Field Status of the type ProductionVariantManagedInstanceScaling in the API of sagemaker.",
                                 "enum": [
                                   "DISABLED",
                                   "ENABLED"
@@ -2043,12 +2209,14 @@ export const crds: readonly KubeObject[] = [
                             "type": "object"
                           },
                           "modelDataDownloadTimeoutInSeconds": {
+                            "description": "Field ModelDataDownloadTimeoutInSeconds of the type ProductionVariant in the API of sagemaker.",
                             "format": "int64",
                             "maximum": 3600,
                             "minimum": 60,
                             "type": "integer"
                           },
                           "modelName": {
+                            "description": "Field ModelName of the type ProductionVariant in the API of sagemaker.",
                             "maxLength": 63,
                             "pattern": "^[a-zA-Z0-9]([\\-a-zA-Z0-9]*[a-zA-Z0-9])?$",
                             "type": "string"
@@ -2068,16 +2236,19 @@ export const crds: readonly KubeObject[] = [
                                 "minProperties": 1,
                                 "properties": {
                                   "arn": {
+                                    "description": "ARN of the resource.",
                                     "maxLength": 2048,
                                     "minLength": 1,
                                     "type": "string"
                                   },
                                   "id": {
+                                    "description": "Id of the resource.",
                                     "maxLength": 2048,
                                     "minLength": 1,
                                     "type": "string"
                                   },
                                   "name": {
+                                    "description": "Name of the resource.",
                                     "maxLength": 2048,
                                     "minLength": 1,
                                     "type": "string"
@@ -2089,11 +2260,13 @@ export const crds: readonly KubeObject[] = [
                                 "description": "The same as name and namespace.",
                                 "properties": {
                                   "name": {
+                                    "description": "Name of the object.",
                                     "maxLength": 253,
                                     "minLength": 1,
                                     "type": "string"
                                   },
                                   "namespace": {
+                                    "description": "Its namespace; that of this object when left out.",
                                     "maxLength": 63,
                                     "type": "string"
                                   }
@@ -2107,11 +2280,13 @@ export const crds: readonly KubeObject[] = [
                                 "description": "The same as name and namespace.",
                                 "properties": {
                                   "name": {
+                                    "description": "Name of the object.",
                                     "maxLength": 253,
                                     "minLength": 1,
                                     "type": "string"
                                   },
                                   "namespace": {
+                                    "description": "Its namespace; that of this object when left out.",
                                     "maxLength": 63,
                                     "type": "string"
                                   }
@@ -2146,8 +2321,10 @@ export const crds: readonly KubeObject[] = [
                             ]
                           },
                           "routingConfig": {
+                            "description": "Field RoutingConfig of the type ProductionVariant in the API of sagemaker.",
                             "properties": {
                               "routingStrategy": {
+                                "description": "Field RoutingStrategy of the type ProductionVariantRoutingConfig in the API of sagemaker.",
                                 "enum": [
                                   "LEAST_OUTSTANDING_REQUESTS",
                                   "RANDOM"
@@ -2161,20 +2338,24 @@ export const crds: readonly KubeObject[] = [
                             "type": "object"
                           },
                           "serverlessConfig": {
+                            "description": "Field ServerlessConfig of the type ProductionVariant in the API of sagemaker.",
                             "properties": {
                               "maxConcurrency": {
+                                "description": "Field MaxConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker.",
                                 "format": "int64",
                                 "maximum": 200,
                                 "minimum": 1,
                                 "type": "integer"
                               },
                               "memorySizeInMB": {
+                                "description": "Field MemorySizeInMB of the type ProductionVariantServerlessConfig in the API of sagemaker.",
                                 "format": "int64",
                                 "maximum": 6144,
                                 "minimum": 1024,
                                 "type": "integer"
                               },
                               "provisionedConcurrency": {
+                                "description": "Field ProvisionedConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker.",
                                 "format": "int64",
                                 "maximum": 200,
                                 "minimum": 1,
@@ -2188,11 +2369,13 @@ export const crds: readonly KubeObject[] = [
                             "type": "object"
                           },
                           "variantName": {
+                            "description": "Field VariantName of the type ProductionVariant in the API of sagemaker.",
                             "maxLength": 63,
                             "pattern": "^[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}$",
                             "type": "string"
                           },
                           "volumeSizeInGB": {
+                            "description": "Field VolumeSizeInGB of the type ProductionVariant in the API of sagemaker.",
                             "format": "int64",
                             "maximum": 512,
                             "minimum": 1,
@@ -2209,15 +2392,18 @@ export const crds: readonly KubeObject[] = [
                       "type": "array"
                     },
                     "tags": {
+                      "description": "Tags of the configuration. They are set when it is created.",
                       "items": {
                         "properties": {
                           "key": {
+                            "description": "Field Key of the type Tag in the API of sagemaker.",
                             "maxLength": 128,
                             "minLength": 1,
                             "pattern": "^([\\p{L}\\p{Z}\\p{N}_.:/=+\\-@]*)$",
                             "type": "string"
                           },
                           "value": {
+                            "description": "Field Value of the type Tag in the API of sagemaker.",
                             "maxLength": 256,
                             "pattern": "^([\\p{L}\\p{Z}\\p{N}_.:/=+\\-@]*)$",
                             "type": "string"
@@ -2233,8 +2419,10 @@ export const crds: readonly KubeObject[] = [
                       "type": "array"
                     },
                     "vpcConfig": {
+                      "description": "Subnets and security groups of the containers.",
                       "properties": {
                         "securityGroupIDs": {
+                          "description": "Field SecurityGroupIds of the type VpcConfig in the API of sagemaker.",
                           "items": {
                             "maxLength": 32,
                             "pattern": "^[-0-9a-zA-Z]+$",
@@ -2245,6 +2433,7 @@ export const crds: readonly KubeObject[] = [
                           "type": "array"
                         },
                         "subnets": {
+                          "description": "Field Subnets of the type VpcConfig in the API of sagemaker.",
                           "items": {
                             "maxLength": 32,
                             "pattern": "^[-0-9a-zA-Z]+$",
@@ -2358,15 +2547,19 @@ export const crds: readonly KubeObject[] = [
                             "description": "The object that the value comes from.",
                             "properties": {
                               "group": {
+                                "description": "API group of the object.",
                                 "type": "string"
                               },
                               "kind": {
+                                "description": "Kind of the object.",
                                 "type": "string"
                               },
                               "name": {
+                                "description": "Name of the object.",
                                 "type": "string"
                               },
                               "namespace": {
+                                "description": "Namespace of the object.",
                                 "type": "string"
                               }
                             },
@@ -2413,6 +2606,9 @@ export const crds: readonly KubeObject[] = [
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
     "metadata": {
+      "annotations": {
+        "references.fairlead.dev/references": "[{\"fieldPath\":\"endpointConfigName\",\"refPath\":\"endpointConfigNameRef\",\"list\":false,\"required\":true,\"group\":\"sagemaker.services.k8s.aws\",\"version\":\"v1alpha1\",\"kind\":\"EndpointConfig\",\"valuePath\":\"spec.endpointConfigName\",\"waitFor\":\"Synced\",\"bothSet\":\"prefer_external\"}]"
+      },
       "name": "endpoints.sagemaker.services.k8s.aws"
     },
     "spec": {
@@ -2457,12 +2653,14 @@ export const crds: readonly KubeObject[] = [
           "name": "v1alpha1",
           "schema": {
             "openAPIV3Schema": {
-              "description": "Endpoint describes a Endpoint of sagemaker.",
+              "description": "Endpoint manages one Endpoint of the AWS service sagemaker.",
               "properties": {
                 "apiVersion": {
+                  "description": "Version of the schema of this object.",
                   "type": "string"
                 },
                 "kind": {
+                  "description": "Kind of this object.",
                   "type": "string"
                 },
                 "metadata": {
@@ -2472,13 +2670,17 @@ export const crds: readonly KubeObject[] = [
                   "description": "The desired Endpoint.",
                   "properties": {
                     "deploymentConfig": {
+                      "description": "How the endpoint is moved to another configuration, and when it is rolled back.",
                       "properties": {
                         "autoRollbackConfiguration": {
+                          "description": "Field AutoRollbackConfiguration of the type DeploymentConfig in the API of sagemaker.",
                           "properties": {
                             "alarms": {
+                              "description": "Field Alarms of the type AutoRollbackConfig in the API of sagemaker.",
                               "items": {
                                 "properties": {
                                   "alarmName": {
+                                    "description": "Field AlarmName of the type Alarm in the API of sagemaker.",
                                     "maxLength": 255,
                                     "minLength": 1,
                                     "type": "string"
@@ -2494,24 +2696,30 @@ export const crds: readonly KubeObject[] = [
                           "type": "object"
                         },
                         "blueGreenUpdatePolicy": {
+                          "description": "Field BlueGreenUpdatePolicy of the type DeploymentConfig in the API of sagemaker.",
                           "properties": {
                             "maximumExecutionTimeoutInSeconds": {
+                              "description": "Field MaximumExecutionTimeoutInSeconds of the type BlueGreenUpdatePolicy in the API of sagemaker.",
                               "format": "int64",
                               "maximum": 28800,
                               "minimum": 600,
                               "type": "integer"
                             },
                             "terminationWaitInSeconds": {
+                              "description": "Field TerminationWaitInSeconds of the type BlueGreenUpdatePolicy in the API of sagemaker.",
                               "format": "int64",
                               "maximum": 3600,
                               "minimum": 0,
                               "type": "integer"
                             },
                             "trafficRoutingConfiguration": {
+                              "description": "Field TrafficRoutingConfiguration of the type BlueGreenUpdatePolicy in the API of sagemaker.",
                               "properties": {
                                 "canarySize": {
+                                  "description": "Field CanarySize of the type TrafficRoutingConfig in the API of sagemaker.",
                                   "properties": {
                                     "type": {
+                                      "description": "Field Type of the type CapacitySize in the API of sagemaker.",
                                       "enum": [
                                         "CAPACITY_PERCENT",
                                         "INSTANCE_COUNT"
@@ -2519,6 +2727,7 @@ export const crds: readonly KubeObject[] = [
                                       "type": "string"
                                     },
                                     "value": {
+                                      "description": "Field Value of the type CapacitySize in the API of sagemaker.",
                                       "format": "int64",
                                       "minimum": 1,
                                       "type": "integer"
@@ -2531,8 +2740,10 @@ export const crds: readonly KubeObject[] = [
                                   "type": "object"
                                 },
                                 "linearStepSize": {
+                                  "description": "Field LinearStepSize of the type TrafficRoutingConfig in the API of sagemaker.",
                                   "properties": {
                                     "type": {
+                                      "description": "Field Type of the type CapacitySize in the API of sagemaker.",
                                       "enum": [
                                         "CAPACITY_PERCENT",
                                         "INSTANCE_COUNT"
@@ -2540,6 +2751,7 @@ export const crds: readonly KubeObject[] = [
                                       "type": "string"
                                     },
                                     "value": {
+                                      "description": "Field Value of the type CapacitySize in the API of sagemaker.",
                                       "format": "int64",
                                       "minimum": 1,
                                       "type": "integer"
@@ -2552,6 +2764,7 @@ export const crds: readonly KubeObject[] = [
                                   "type": "object"
                                 },
                                 "type": {
+                                  "description": "Field Type of the type TrafficRoutingConfig in the API of sagemaker.",
                                   "enum": [
                                     "ALL_AT_ONCE",
                                     "CANARY",
@@ -2560,6 +2773,7 @@ export const crds: readonly KubeObject[] = [
                                   "type": "string"
                                 },
                                 "waitIntervalInSeconds": {
+                                  "description": "Field WaitIntervalInSeconds of the type TrafficRoutingConfig in the API of sagemaker.",
                                   "format": "int64",
                                   "maximum": 3600,
                                   "minimum": 0,
@@ -2579,10 +2793,13 @@ export const crds: readonly KubeObject[] = [
                           "type": "object"
                         },
                         "rollingUpdatePolicy": {
+                          "description": "Field RollingUpdatePolicy of the type DeploymentConfig in the API of sagemaker.",
                           "properties": {
                             "maximumBatchSize": {
+                              "description": "Field MaximumBatchSize of the type RollingUpdatePolicy in the API of sagemaker.",
                               "properties": {
                                 "type": {
+                                  "description": "Field Type of the type CapacitySize in the API of sagemaker.",
                                   "enum": [
                                     "CAPACITY_PERCENT",
                                     "INSTANCE_COUNT"
@@ -2590,6 +2807,7 @@ export const crds: readonly KubeObject[] = [
                                   "type": "string"
                                 },
                                 "value": {
+                                  "description": "Field Value of the type CapacitySize in the API of sagemaker.",
                                   "format": "int64",
                                   "minimum": 1,
                                   "type": "integer"
@@ -2602,14 +2820,17 @@ export const crds: readonly KubeObject[] = [
                               "type": "object"
                             },
                             "maximumExecutionTimeoutInSeconds": {
+                              "description": "Field MaximumExecutionTimeoutInSeconds of the type RollingUpdatePolicy in the API of sagemaker.",
                               "format": "int64",
                               "maximum": 28800,
                               "minimum": 600,
                               "type": "integer"
                             },
                             "rollbackMaximumBatchSize": {
+                              "description": "Field RollbackMaximumBatchSize of the type RollingUpdatePolicy in the API of sagemaker.",
                               "properties": {
                                 "type": {
+                                  "description": "Field Type of the type CapacitySize in the API of sagemaker.",
                                   "enum": [
                                     "CAPACITY_PERCENT",
                                     "INSTANCE_COUNT"
@@ -2617,6 +2838,7 @@ export const crds: readonly KubeObject[] = [
                                   "type": "string"
                                 },
                                 "value": {
+                                  "description": "Field Value of the type CapacitySize in the API of sagemaker.",
                                   "format": "int64",
                                   "minimum": 1,
                                   "type": "integer"
@@ -2629,6 +2851,7 @@ export const crds: readonly KubeObject[] = [
                               "type": "object"
                             },
                             "waitIntervalInSeconds": {
+                              "description": "Field WaitIntervalInSeconds of the type RollingUpdatePolicy in the API of sagemaker.",
                               "format": "int64",
                               "maximum": 3600,
                               "minimum": 0,
@@ -2645,6 +2868,7 @@ export const crds: readonly KubeObject[] = [
                       "type": "object"
                     },
                     "endpointConfigName": {
+                      "description": "Name of the endpoint configuration. A change updates the endpoint.",
                       "maxLength": 63,
                       "pattern": "^[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}$",
                       "type": "string"
@@ -2664,16 +2888,19 @@ export const crds: readonly KubeObject[] = [
                           "minProperties": 1,
                           "properties": {
                             "arn": {
+                              "description": "ARN of the resource.",
                               "maxLength": 2048,
                               "minLength": 1,
                               "type": "string"
                             },
                             "id": {
+                              "description": "Id of the resource.",
                               "maxLength": 2048,
                               "minLength": 1,
                               "type": "string"
                             },
                             "name": {
+                              "description": "Name of the resource.",
                               "maxLength": 2048,
                               "minLength": 1,
                               "type": "string"
@@ -2685,11 +2912,13 @@ export const crds: readonly KubeObject[] = [
                           "description": "The same as name and namespace.",
                           "properties": {
                             "name": {
+                              "description": "Name of the object.",
                               "maxLength": 253,
                               "minLength": 1,
                               "type": "string"
                             },
                             "namespace": {
+                              "description": "Its namespace; that of this object when left out.",
                               "maxLength": 63,
                               "type": "string"
                             }
@@ -2703,11 +2932,13 @@ export const crds: readonly KubeObject[] = [
                           "description": "The same as name and namespace.",
                           "properties": {
                             "name": {
+                              "description": "Name of the object.",
                               "maxLength": 253,
                               "minLength": 1,
                               "type": "string"
                             },
                             "namespace": {
+                              "description": "Its namespace; that of this object when left out.",
                               "maxLength": 63,
                               "type": "string"
                             }
@@ -2742,6 +2973,7 @@ export const crds: readonly KubeObject[] = [
                       ]
                     },
                     "endpointName": {
+                      "description": "Name of the endpoint, unique in its account and region. It cannot be changed.",
                       "maxLength": 63,
                       "pattern": "^[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}$",
                       "type": "string",
@@ -2753,15 +2985,18 @@ export const crds: readonly KubeObject[] = [
                       ]
                     },
                     "tags": {
+                      "description": "Tags of the endpoint. They are set when the endpoint is created.",
                       "items": {
                         "properties": {
                           "key": {
+                            "description": "Field Key of the type Tag in the API of sagemaker.",
                             "maxLength": 128,
                             "minLength": 1,
                             "pattern": "^([\\p{L}\\p{Z}\\p{N}_.:/=+\\-@]*)$",
                             "type": "string"
                           },
                           "value": {
+                            "description": "Field Value of the type Tag in the API of sagemaker.",
                             "maxLength": 256,
                             "pattern": "^([\\p{L}\\p{Z}\\p{N}_.:/=+\\-@]*)$",
                             "type": "string"
@@ -2857,16 +3092,20 @@ export const crds: readonly KubeObject[] = [
                       "type": "array"
                     },
                     "creationTime": {
+                      "description": "Time of the creation of the endpoint.",
                       "format": "date-time",
                       "type": "string"
                     },
                     "endpointStatus": {
+                      "description": "State of the endpoint, such as Creating, InService or Failed.",
                       "type": "string"
                     },
                     "failureReason": {
+                      "description": "Reason of the failure, when the endpoint is Failed.",
                       "type": "string"
                     },
                     "lastModifiedTime": {
+                      "description": "Time of the last change of the endpoint.",
                       "format": "date-time",
                       "type": "string"
                     },
@@ -2876,31 +3115,40 @@ export const crds: readonly KubeObject[] = [
                       "type": "integer"
                     },
                     "pendingDeploymentSummary": {
+                      "description": "The deployment that is under way.",
                       "properties": {
                         "endpointConfigName": {
+                          "description": "Field EndpointConfigName of the type PendingDeploymentSummary in the API of sagemaker.",
                           "type": "string"
                         },
                         "productionVariants": {
+                          "description": "Field ProductionVariants of the type PendingDeploymentSummary in the API of sagemaker.",
                           "items": {
                             "properties": {
                               "acceleratorType": {
+                                "description": "Field AcceleratorType of the type PendingProductionVariantSummary in the API of sagemaker.",
                                 "type": "string"
                               },
                               "currentInstanceCount": {
+                                "description": "Field CurrentInstanceCount of the type PendingProductionVariantSummary in the API of sagemaker.",
                                 "format": "int64",
                                 "type": "integer"
                               },
                               "currentServerlessConfig": {
+                                "description": "Field CurrentServerlessConfig of the type PendingProductionVariantSummary in the API of sagemaker.",
                                 "properties": {
                                   "maxConcurrency": {
+                                    "description": "Field MaxConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker.",
                                     "format": "int64",
                                     "type": "integer"
                                   },
                                   "memorySizeInMB": {
+                                    "description": "Field MemorySizeInMB of the type ProductionVariantServerlessConfig in the API of sagemaker.",
                                     "format": "int64",
                                     "type": "integer"
                                   },
                                   "provisionedConcurrency": {
+                                    "description": "Field ProvisionedConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker.",
                                     "format": "int64",
                                     "type": "integer"
                                   }
@@ -2908,19 +3156,24 @@ export const crds: readonly KubeObject[] = [
                                 "type": "object"
                               },
                               "currentWeight": {
+                                "description": "Field CurrentWeight of the type PendingProductionVariantSummary in the API of sagemaker.",
                                 "type": "number"
                               },
                               "deployedImages": {
+                                "description": "Field DeployedImages of the type PendingProductionVariantSummary in the API of sagemaker.",
                                 "items": {
                                   "properties": {
                                     "resolutionTime": {
+                                      "description": "Field ResolutionTime of the type DeployedImage in the API of sagemaker.",
                                       "format": "date-time",
                                       "type": "string"
                                     },
                                     "resolvedImage": {
+                                      "description": "Field ResolvedImage of the type DeployedImage in the API of sagemaker.",
                                       "type": "string"
                                     },
                                     "specifiedImage": {
+                                      "description": "Field SpecifiedImage of the type DeployedImage in the API of sagemaker.",
                                       "type": "string"
                                     }
                                   },
@@ -2929,20 +3182,25 @@ export const crds: readonly KubeObject[] = [
                                 "type": "array"
                               },
                               "desiredInstanceCount": {
+                                "description": "Field DesiredInstanceCount of the type PendingProductionVariantSummary in the API of sagemaker.",
                                 "format": "int64",
                                 "type": "integer"
                               },
                               "desiredServerlessConfig": {
+                                "description": "Field DesiredServerlessConfig of the type PendingProductionVariantSummary in the API of sagemaker.",
                                 "properties": {
                                   "maxConcurrency": {
+                                    "description": "Field MaxConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker.",
                                     "format": "int64",
                                     "type": "integer"
                                   },
                                   "memorySizeInMB": {
+                                    "description": "Field MemorySizeInMB of the type ProductionVariantServerlessConfig in the API of sagemaker.",
                                     "format": "int64",
                                     "type": "integer"
                                   },
                                   "provisionedConcurrency": {
+                                    "description": "Field ProvisionedConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker.",
                                     "format": "int64",
                                     "type": "integer"
                                   }
@@ -2950,49 +3208,62 @@ export const crds: readonly KubeObject[] = [
                                 "type": "object"
                               },
                               "desiredWeight": {
+                                "description": "Field DesiredWeight of the type PendingProductionVariantSummary in the API of sagemaker.",
                                 "type": "number"
                               },
                               "instanceType": {
+                                "description": "Field InstanceType of the type PendingProductionVariantSummary in the API of sagemaker.",
                                 "type": "string"
                               },
                               "managedInstanceScaling": {
+                                "description": "Field ManagedInstanceScaling of the type PendingProductionVariantSummary in the API of sagemaker.",
                                 "properties": {
                                   "maxInstanceCount": {
+                                    "description": "Field MaxInstanceCount of the type ProductionVariantManagedInstanceScaling in the API of sagemaker.",
                                     "format": "int64",
                                     "type": "integer"
                                   },
                                   "minInstanceCount": {
+                                    "description": "Field MinInstanceCount of the type ProductionVariantManagedInstanceScaling in the API of sagemaker.",
                                     "format": "int64",
                                     "type": "integer"
                                   },
                                   "status": {
+                                    "description": "Field Status of the type ProductionVariantManagedInstanceScaling in the API of sagemaker.",
                                     "type": "string"
                                   }
                                 },
                                 "type": "object"
                               },
                               "routingConfig": {
+                                "description": "Field RoutingConfig of the type PendingProductionVariantSummary in the API of sagemaker.",
                                 "properties": {
                                   "routingStrategy": {
+                                    "description": "Field RoutingStrategy of the type ProductionVariantRoutingConfig in the API of sagemaker.",
                                     "type": "string"
                                   }
                                 },
                                 "type": "object"
                               },
                               "variantName": {
+                                "description": "Field VariantName of the type PendingProductionVariantSummary in the API of sagemaker.",
                                 "type": "string"
                               },
                               "variantStatus": {
+                                "description": "Field VariantStatus of the type PendingProductionVariantSummary in the API of sagemaker.",
                                 "items": {
                                   "properties": {
                                     "startTime": {
+                                      "description": "Field StartTime of the type ProductionVariantStatus in the API of sagemaker.",
                                       "format": "date-time",
                                       "type": "string"
                                     },
                                     "status": {
+                                      "description": "Field Status of the type ProductionVariantStatus in the API of sagemaker.",
                                       "type": "string"
                                     },
                                     "statusMessage": {
+                                      "description": "Field StatusMessage of the type ProductionVariantStatus in the API of sagemaker.",
                                       "type": "string"
                                     }
                                   },
@@ -3006,26 +3277,33 @@ export const crds: readonly KubeObject[] = [
                           "type": "array"
                         },
                         "shadowProductionVariants": {
+                          "description": "Field ShadowProductionVariants of the type PendingDeploymentSummary in the API of sagemaker.",
                           "items": {
                             "properties": {
                               "acceleratorType": {
+                                "description": "Field AcceleratorType of the type PendingProductionVariantSummary in the API of sagemaker.",
                                 "type": "string"
                               },
                               "currentInstanceCount": {
+                                "description": "Field CurrentInstanceCount of the type PendingProductionVariantSummary in the API of sagemaker.",
                                 "format": "int64",
                                 "type": "integer"
                               },
                               "currentServerlessConfig": {
+                                "description": "Field CurrentServerlessConfig of the type PendingProductionVariantSummary in the API of sagemaker.",
                                 "properties": {
                                   "maxConcurrency": {
+                                    "description": "Field MaxConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker.",
                                     "format": "int64",
                                     "type": "integer"
                                   },
                                   "memorySizeInMB": {
+                                    "description": "Field MemorySizeInMB of the type ProductionVariantServerlessConfig in the API of sagemaker.",
                                     "format": "int64",
                                     "type": "integer"
                                   },
                                   "provisionedConcurrency": {
+                                    "description": "Field ProvisionedConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker.",
                                     "format": "int64",
                                     "type": "integer"
                                   }
@@ -3033,19 +3311,24 @@ export const crds: readonly KubeObject[] = [
                                 "type": "object"
                               },
                               "currentWeight": {
+                                "description": "Field CurrentWeight of the type PendingProductionVariantSummary in the API of sagemaker.",
                                 "type": "number"
                               },
                               "deployedImages": {
+                                "description": "Field DeployedImages of the type PendingProductionVariantSummary in the API of sagemaker.",
                                 "items": {
                                   "properties": {
                                     "resolutionTime": {
+                                      "description": "Field ResolutionTime of the type DeployedImage in the API of sagemaker.",
                                       "format": "date-time",
                                       "type": "string"
                                     },
                                     "resolvedImage": {
+                                      "description": "Field ResolvedImage of the type DeployedImage in the API of sagemaker.",
                                       "type": "string"
                                     },
                                     "specifiedImage": {
+                                      "description": "Field SpecifiedImage of the type DeployedImage in the API of sagemaker.",
                                       "type": "string"
                                     }
                                   },
@@ -3054,20 +3337,25 @@ export const crds: readonly KubeObject[] = [
                                 "type": "array"
                               },
                               "desiredInstanceCount": {
+                                "description": "Field DesiredInstanceCount of the type PendingProductionVariantSummary in the API of sagemaker.",
                                 "format": "int64",
                                 "type": "integer"
                               },
                               "desiredServerlessConfig": {
+                                "description": "Field DesiredServerlessConfig of the type PendingProductionVariantSummary in the API of sagemaker.",
                                 "properties": {
                                   "maxConcurrency": {
+                                    "description": "Field MaxConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker.",
                                     "format": "int64",
                                     "type": "integer"
                                   },
                                   "memorySizeInMB": {
+                                    "description": "Field MemorySizeInMB of the type ProductionVariantServerlessConfig in the API of sagemaker.",
                                     "format": "int64",
                                     "type": "integer"
                                   },
                                   "provisionedConcurrency": {
+                                    "description": "Field ProvisionedConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker.",
                                     "format": "int64",
                                     "type": "integer"
                                   }
@@ -3075,49 +3363,62 @@ export const crds: readonly KubeObject[] = [
                                 "type": "object"
                               },
                               "desiredWeight": {
+                                "description": "Field DesiredWeight of the type PendingProductionVariantSummary in the API of sagemaker.",
                                 "type": "number"
                               },
                               "instanceType": {
+                                "description": "Field InstanceType of the type PendingProductionVariantSummary in the API of sagemaker.",
                                 "type": "string"
                               },
                               "managedInstanceScaling": {
+                                "description": "Field ManagedInstanceScaling of the type PendingProductionVariantSummary in the API of sagemaker.",
                                 "properties": {
                                   "maxInstanceCount": {
+                                    "description": "Field MaxInstanceCount of the type ProductionVariantManagedInstanceScaling in the API of sagemaker.",
                                     "format": "int64",
                                     "type": "integer"
                                   },
                                   "minInstanceCount": {
+                                    "description": "Field MinInstanceCount of the type ProductionVariantManagedInstanceScaling in the API of sagemaker.",
                                     "format": "int64",
                                     "type": "integer"
                                   },
                                   "status": {
+                                    "description": "Field Status of the type ProductionVariantManagedInstanceScaling in the API of sagemaker.",
                                     "type": "string"
                                   }
                                 },
                                 "type": "object"
                               },
                               "routingConfig": {
+                                "description": "Field RoutingConfig of the type PendingProductionVariantSummary in the API of sagemaker.",
                                 "properties": {
                                   "routingStrategy": {
+                                    "description": "Field RoutingStrategy of the type ProductionVariantRoutingConfig in the API of sagemaker.",
                                     "type": "string"
                                   }
                                 },
                                 "type": "object"
                               },
                               "variantName": {
+                                "description": "Field VariantName of the type PendingProductionVariantSummary in the API of sagemaker.",
                                 "type": "string"
                               },
                               "variantStatus": {
+                                "description": "Field VariantStatus of the type PendingProductionVariantSummary in the API of sagemaker.",
                                 "items": {
                                   "properties": {
                                     "startTime": {
+                                      "description": "Field StartTime of the type ProductionVariantStatus in the API of sagemaker.",
                                       "format": "date-time",
                                       "type": "string"
                                     },
                                     "status": {
+                                      "description": "Field Status of the type ProductionVariantStatus in the API of sagemaker.",
                                       "type": "string"
                                     },
                                     "statusMessage": {
+                                      "description": "Field StatusMessage of the type ProductionVariantStatus in the API of sagemaker.",
                                       "type": "string"
                                     }
                                   },
@@ -3131,6 +3432,7 @@ export const crds: readonly KubeObject[] = [
                           "type": "array"
                         },
                         "startTime": {
+                          "description": "Field StartTime of the type PendingDeploymentSummary in the API of sagemaker.",
                           "format": "date-time",
                           "type": "string"
                         }
@@ -3138,23 +3440,29 @@ export const crds: readonly KubeObject[] = [
                       "type": "object"
                     },
                     "productionVariants": {
+                      "description": "Models that the endpoint serves now, with the state of their instances.",
                       "items": {
                         "properties": {
                           "currentInstanceCount": {
+                            "description": "Field CurrentInstanceCount of the type ProductionVariantSummary in the API of sagemaker.",
                             "format": "int64",
                             "type": "integer"
                           },
                           "currentServerlessConfig": {
+                            "description": "Field CurrentServerlessConfig of the type ProductionVariantSummary in the API of sagemaker.",
                             "properties": {
                               "maxConcurrency": {
+                                "description": "Field MaxConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker.",
                                 "format": "int64",
                                 "type": "integer"
                               },
                               "memorySizeInMB": {
+                                "description": "Field MemorySizeInMB of the type ProductionVariantServerlessConfig in the API of sagemaker.",
                                 "format": "int64",
                                 "type": "integer"
                               },
                               "provisionedConcurrency": {
+                                "description": "Field ProvisionedConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker.",
                                 "format": "int64",
                                 "type": "integer"
                               }
@@ -3162,19 +3470,24 @@ export const crds: readonly KubeObject[] = [
                             "type": "object"
                           },
                           "currentWeight": {
+                            "description": "Field CurrentWeight of the type ProductionVariantSummary in the API of sagemaker.",
                             "type": "number"
                           },
                           "deployedImages": {
+                            "description": "Field DeployedImages of the type ProductionVariantSummary in the API of sagemaker.",
                             "items": {
                               "properties": {
                                 "resolutionTime": {
+                                  "description": "Field ResolutionTime of the type DeployedImage in the API of sagemaker.",
                                   "format": "date-time",
                                   "type": "string"
                                 },
                                 "resolvedImage": {
+                                  "description": "Field ResolvedImage of the type DeployedImage in the API of sagemaker.",
                                   "type": "string"
                                 },
                                 "specifiedImage": {
+                                  "description": "Field SpecifiedImage of the type DeployedImage in the API of sagemaker.",
                                   "type": "string"
                                 }
                               },
@@ -3183,20 +3496,25 @@ export const crds: readonly KubeObject[] = [
                             "type": "array"
                           },
                           "desiredInstanceCount": {
+                            "description": "Field DesiredInstanceCount of the type ProductionVariantSummary in the API of sagemaker.",
                             "format": "int64",
                             "type": "integer"
                           },
                           "desiredServerlessConfig": {
+                            "description": "Field DesiredServerlessConfig of the type ProductionVariantSummary in the API of sagemaker.",
                             "properties": {
                               "maxConcurrency": {
+                                "description": "Field MaxConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker.",
                                 "format": "int64",
                                 "type": "integer"
                               },
                               "memorySizeInMB": {
+                                "description": "Field MemorySizeInMB of the type ProductionVariantServerlessConfig in the API of sagemaker.",
                                 "format": "int64",
                                 "type": "integer"
                               },
                               "provisionedConcurrency": {
+                                "description": "Field ProvisionedConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker.",
                                 "format": "int64",
                                 "type": "integer"
                               }
@@ -3204,46 +3522,58 @@ export const crds: readonly KubeObject[] = [
                             "type": "object"
                           },
                           "desiredWeight": {
+                            "description": "Field DesiredWeight of the type ProductionVariantSummary in the API of sagemaker.",
                             "type": "number"
                           },
                           "managedInstanceScaling": {
+                            "description": "Field ManagedInstanceScaling of the type ProductionVariantSummary in the API of sagemaker.",
                             "properties": {
                               "maxInstanceCount": {
+                                "description": "Field MaxInstanceCount of the type ProductionVariantManagedInstanceScaling in the API of sagemaker.",
                                 "format": "int64",
                                 "type": "integer"
                               },
                               "minInstanceCount": {
+                                "description": "Field MinInstanceCount of the type ProductionVariantManagedInstanceScaling in the API of sagemaker.",
                                 "format": "int64",
                                 "type": "integer"
                               },
                               "status": {
+                                "description": "Field Status of the type ProductionVariantManagedInstanceScaling in the API of sagemaker.",
                                 "type": "string"
                               }
                             },
                             "type": "object"
                           },
                           "routingConfig": {
+                            "description": "Field RoutingConfig of the type ProductionVariantSummary in the API of sagemaker.",
                             "properties": {
                               "routingStrategy": {
+                                "description": "Field RoutingStrategy of the type ProductionVariantRoutingConfig in the API of sagemaker.",
                                 "type": "string"
                               }
                             },
                             "type": "object"
                           },
                           "variantName": {
+                            "description": "Field VariantName of the type ProductionVariantSummary in the API of sagemaker.",
                             "type": "string"
                           },
                           "variantStatus": {
+                            "description": "Field VariantStatus of the type ProductionVariantSummary in the API of sagemaker.",
                             "items": {
                               "properties": {
                                 "startTime": {
+                                  "description": "Field StartTime of the type ProductionVariantStatus in the API of sagemaker.",
                                   "format": "date-time",
                                   "type": "string"
                                 },
                                 "status": {
+                                  "description": "Field Status of the type ProductionVariantStatus in the API of sagemaker.",
                                   "type": "string"
                                 },
                                 "statusMessage": {
+                                  "description": "Field StatusMessage of the type ProductionVariantStatus in the API of sagemaker.",
                                   "type": "string"
                                 }
                               },
@@ -3273,15 +3603,19 @@ export const crds: readonly KubeObject[] = [
                             "description": "The object that the value comes from.",
                             "properties": {
                               "group": {
+                                "description": "API group of the object.",
                                 "type": "string"
                               },
                               "kind": {
+                                "description": "Kind of the object.",
                                 "type": "string"
                               },
                               "name": {
+                                "description": "Name of the object.",
                                 "type": "string"
                               },
                               "namespace": {
+                                "description": "Namespace of the object.",
                                 "type": "string"
                               }
                             },
@@ -3328,6 +3662,9 @@ export const crds: readonly KubeObject[] = [
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
     "metadata": {
+      "annotations": {
+        "references.fairlead.dev/references": "[{\"fieldPath\":\"executionRoleARN\",\"refPath\":\"executionRoleARNRef\",\"list\":false,\"required\":false,\"group\":\"iam.services.k8s.aws\",\"version\":\"v1alpha1\",\"kind\":\"Role\",\"valuePath\":\"status.ackResourceMetadata.arn\",\"waitFor\":\"Synced\",\"bothSet\":\"prefer_external\"}]"
+      },
       "name": "models.sagemaker.services.k8s.aws"
     },
     "spec": {
@@ -3361,12 +3698,14 @@ export const crds: readonly KubeObject[] = [
           "name": "v1alpha1",
           "schema": {
             "openAPIV3Schema": {
-              "description": "Model describes a Model of sagemaker.",
+              "description": "Model manages one Model of the AWS service sagemaker.",
               "properties": {
                 "apiVersion": {
+                  "description": "Version of the schema of this object.",
                   "type": "string"
                 },
                 "kind": {
+                  "description": "Kind of this object.",
                   "type": "string"
                 },
                 "metadata": {
@@ -3376,20 +3715,25 @@ export const crds: readonly KubeObject[] = [
                   "description": "The desired Model.",
                   "properties": {
                     "containers": {
+                      "description": "Containers of an inference pipeline, in their order; in place of primaryContainer.",
                       "items": {
                         "properties": {
                           "additionalModelDataSources": {
+                            "description": "Field AdditionalModelDataSources of the type ContainerDefinition in the API of sagemaker.",
                             "items": {
                               "properties": {
                                 "channelName": {
+                                  "description": "Field ChannelName of the type AdditionalModelDataSource in the API of sagemaker.",
                                   "maxLength": 64,
                                   "minLength": 1,
                                   "pattern": "^[A-Za-z0-9\\.\\-_]+$",
                                   "type": "string"
                                 },
                                 "s3DataSource": {
+                                  "description": "Field S3DataSource of the type AdditionalModelDataSource in the API of sagemaker.",
                                   "properties": {
                                     "compressionType": {
+                                      "description": "Field CompressionType of the type S3ModelDataSource in the API of sagemaker.",
                                       "enum": [
                                         "Gzip",
                                         "None"
@@ -3397,11 +3741,14 @@ export const crds: readonly KubeObject[] = [
                                       "type": "string"
                                     },
                                     "eTag": {
+                                      "description": "Field ETag of the type S3ModelDataSource in the API of sagemaker.",
                                       "type": "string"
                                     },
                                     "hubAccessConfig": {
+                                      "description": "Field HubAccessConfig of the type S3ModelDataSource in the API of sagemaker.",
                                       "properties": {
                                         "hubContentARN": {
+                                          "description": "Field HubContentArn of the type InferenceHubAccessConfig in the API of sagemaker.",
                                           "maxLength": 255,
                                           "pattern": ".*",
                                           "type": "string"
@@ -3413,16 +3760,20 @@ export const crds: readonly KubeObject[] = [
                                       "type": "object"
                                     },
                                     "manifestEtag": {
+                                      "description": "Field ManifestEtag of the type S3ModelDataSource in the API of sagemaker.",
                                       "type": "string"
                                     },
                                     "manifestS3URI": {
+                                      "description": "Field ManifestS3Uri of the type S3ModelDataSource in the API of sagemaker.",
                                       "maxLength": 1024,
                                       "pattern": "^(https|s3)://([^/]+)/?(.*)$",
                                       "type": "string"
                                     },
                                     "modelAccessConfig": {
+                                      "description": "Field ModelAccessConfig of the type S3ModelDataSource in the API of sagemaker.",
                                       "properties": {
                                         "acceptEula": {
+                                          "description": "Field AcceptEula of the type ModelAccessConfig in the API of sagemaker.",
                                           "type": "boolean"
                                         }
                                       },
@@ -3432,6 +3783,7 @@ export const crds: readonly KubeObject[] = [
                                       "type": "object"
                                     },
                                     "s3DataType": {
+                                      "description": "Field S3DataType of the type S3ModelDataSource in the API of sagemaker.",
                                       "enum": [
                                         "S3Object",
                                         "S3Prefix"
@@ -3439,6 +3791,7 @@ export const crds: readonly KubeObject[] = [
                                       "type": "string"
                                     },
                                     "s3URI": {
+                                      "description": "Field S3Uri of the type S3ModelDataSource in the API of sagemaker.",
                                       "maxLength": 1024,
                                       "pattern": "^(https|s3)://([^/]+)/?(.*)$",
                                       "type": "string"
@@ -3462,6 +3815,7 @@ export const crds: readonly KubeObject[] = [
                             "type": "array"
                           },
                           "containerHostname": {
+                            "description": "Field ContainerHostname of the type ContainerDefinition in the API of sagemaker.",
                             "maxLength": 63,
                             "pattern": "^[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}$",
                             "type": "string"
@@ -3472,16 +3826,20 @@ export const crds: readonly KubeObject[] = [
                               "pattern": "^[\\S\\s]*$",
                               "type": "string"
                             },
+                            "description": "Field Environment of the type ContainerDefinition in the API of sagemaker.",
                             "type": "object"
                           },
                           "image": {
+                            "description": "Field Image of the type ContainerDefinition in the API of sagemaker.",
                             "maxLength": 255,
                             "pattern": "^[\\S]+$",
                             "type": "string"
                           },
                           "imageConfig": {
+                            "description": "Field ImageConfig of the type ContainerDefinition in the API of sagemaker.",
                             "properties": {
                               "repositoryAccessMode": {
+                                "description": "Field RepositoryAccessMode of the type ImageConfig in the API of sagemaker.",
                                 "enum": [
                                   "Platform",
                                   "Vpc"
@@ -3489,8 +3847,10 @@ export const crds: readonly KubeObject[] = [
                                 "type": "string"
                               },
                               "repositoryAuthConfig": {
+                                "description": "Field RepositoryAuthConfig of the type ImageConfig in the API of sagemaker.",
                                 "properties": {
                                   "repositoryCredentialsProviderARN": {
+                                    "description": "Field RepositoryCredentialsProviderArn of the type RepositoryAuthConfig in the API of sagemaker.",
                                     "maxLength": 2048,
                                     "minLength": 1,
                                     "pattern": ".*",
@@ -3509,12 +3869,14 @@ export const crds: readonly KubeObject[] = [
                             "type": "object"
                           },
                           "inferenceSpecificationName": {
+                            "description": "Field InferenceSpecificationName of the type ContainerDefinition in the API of sagemaker.",
                             "maxLength": 63,
                             "minLength": 1,
                             "pattern": "^[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}$",
                             "type": "string"
                           },
                           "mode": {
+                            "description": "Field Mode of the type ContainerDefinition in the API of sagemaker.",
                             "enum": [
                               "MultiModel",
                               "SingleModel"
@@ -3522,10 +3884,13 @@ export const crds: readonly KubeObject[] = [
                             "type": "string"
                           },
                           "modelDataSource": {
+                            "description": "Field ModelDataSource of the type ContainerDefinition in the API of sagemaker.",
                             "properties": {
                               "s3DataSource": {
+                                "description": "Field S3DataSource of the type ModelDataSource in the API of sagemaker.",
                                 "properties": {
                                   "compressionType": {
+                                    "description": "Field CompressionType of the type S3ModelDataSource in the API of sagemaker.",
                                     "enum": [
                                       "Gzip",
                                       "None"
@@ -3533,11 +3898,14 @@ export const crds: readonly KubeObject[] = [
                                     "type": "string"
                                   },
                                   "eTag": {
+                                    "description": "Field ETag of the type S3ModelDataSource in the API of sagemaker.",
                                     "type": "string"
                                   },
                                   "hubAccessConfig": {
+                                    "description": "Field HubAccessConfig of the type S3ModelDataSource in the API of sagemaker.",
                                     "properties": {
                                       "hubContentARN": {
+                                        "description": "Field HubContentArn of the type InferenceHubAccessConfig in the API of sagemaker.",
                                         "maxLength": 255,
                                         "pattern": ".*",
                                         "type": "string"
@@ -3549,16 +3917,20 @@ export const crds: readonly KubeObject[] = [
                                     "type": "object"
                                   },
                                   "manifestEtag": {
+                                    "description": "Field ManifestEtag of the type S3ModelDataSource in the API of sagemaker.",
                                     "type": "string"
                                   },
                                   "manifestS3URI": {
+                                    "description": "Field ManifestS3Uri of the type S3ModelDataSource in the API of sagemaker.",
                                     "maxLength": 1024,
                                     "pattern": "^(https|s3)://([^/]+)/?(.*)$",
                                     "type": "string"
                                   },
                                   "modelAccessConfig": {
+                                    "description": "Field ModelAccessConfig of the type S3ModelDataSource in the API of sagemaker.",
                                     "properties": {
                                       "acceptEula": {
+                                        "description": "Field AcceptEula of the type ModelAccessConfig in the API of sagemaker.",
                                         "type": "boolean"
                                       }
                                     },
@@ -3568,6 +3940,7 @@ export const crds: readonly KubeObject[] = [
                                     "type": "object"
                                   },
                                   "s3DataType": {
+                                    "description": "Field S3DataType of the type S3ModelDataSource in the API of sagemaker.",
                                     "enum": [
                                       "S3Object",
                                       "S3Prefix"
@@ -3575,6 +3948,7 @@ export const crds: readonly KubeObject[] = [
                                     "type": "string"
                                   },
                                   "s3URI": {
+                                    "description": "Field S3Uri of the type S3ModelDataSource in the API of sagemaker.",
                                     "maxLength": 1024,
                                     "pattern": "^(https|s3)://([^/]+)/?(.*)$",
                                     "type": "string"
@@ -3591,18 +3965,22 @@ export const crds: readonly KubeObject[] = [
                             "type": "object"
                           },
                           "modelDataURL": {
+                            "description": "Field ModelDataUrl of the type ContainerDefinition in the API of sagemaker.",
                             "maxLength": 1024,
                             "pattern": "^(https|s3)://([^/]+)/?(.*)$",
                             "type": "string"
                           },
                           "modelPackageName": {
+                            "description": "Field ModelPackageName of the type ContainerDefinition in the API of sagemaker.",
                             "maxLength": 176,
                             "minLength": 1,
                             "type": "string"
                           },
                           "multiModelConfig": {
+                            "description": "Field MultiModelConfig of the type ContainerDefinition in the API of sagemaker.",
                             "properties": {
                               "modelCacheSetting": {
+                                "description": "Field ModelCacheSetting of the type MultiModelConfig in the API of sagemaker.",
                                 "enum": [
                                   "Disabled",
                                   "Enabled"
@@ -3619,9 +3997,11 @@ export const crds: readonly KubeObject[] = [
                       "type": "array"
                     },
                     "enableNetworkIsolation": {
+                      "description": "True when the containers may make no network calls.",
                       "type": "boolean"
                     },
                     "executionRoleARN": {
+                      "description": "ARN of the role that SageMaker assumes to read the image and the artifacts of the model.",
                       "maxLength": 2048,
                       "minLength": 20,
                       "pattern": "^arn:aws[a-z\\-]*:iam::\\d{12}:role/?[a-zA-Z_0-9+=,.@\\-_/]+$",
@@ -3642,16 +4022,19 @@ export const crds: readonly KubeObject[] = [
                           "minProperties": 1,
                           "properties": {
                             "arn": {
+                              "description": "ARN of the resource.",
                               "maxLength": 2048,
                               "minLength": 1,
                               "type": "string"
                             },
                             "id": {
+                              "description": "Id of the resource.",
                               "maxLength": 2048,
                               "minLength": 1,
                               "type": "string"
                             },
                             "name": {
+                              "description": "Name of the resource.",
                               "maxLength": 2048,
                               "minLength": 1,
                               "type": "string"
@@ -3663,11 +4046,13 @@ export const crds: readonly KubeObject[] = [
                           "description": "The same as name and namespace.",
                           "properties": {
                             "name": {
+                              "description": "Name of the object.",
                               "maxLength": 253,
                               "minLength": 1,
                               "type": "string"
                             },
                             "namespace": {
+                              "description": "Its namespace; that of this object when left out.",
                               "maxLength": 63,
                               "type": "string"
                             }
@@ -3681,11 +4066,13 @@ export const crds: readonly KubeObject[] = [
                           "description": "The same as name and namespace.",
                           "properties": {
                             "name": {
+                              "description": "Name of the object.",
                               "maxLength": 253,
                               "minLength": 1,
                               "type": "string"
                             },
                             "namespace": {
+                              "description": "Its namespace; that of this object when left out.",
                               "maxLength": 63,
                               "type": "string"
                             }
@@ -3720,8 +4107,10 @@ export const crds: readonly KubeObject[] = [
                       ]
                     },
                     "inferenceExecutionConfig": {
+                      "description": "Whether the containers run one after another (Serial), or are called one by one (Direct).",
                       "properties": {
                         "mode": {
+                          "description": "Field Mode of the type InferenceExecutionConfig in the API of sagemaker.",
                           "enum": [
                             "Direct",
                             "Serial"
@@ -3735,6 +4124,7 @@ export const crds: readonly KubeObject[] = [
                       "type": "object"
                     },
                     "modelName": {
+                      "description": "Name of the model, unique in its account and region. It cannot be changed.",
                       "maxLength": 63,
                       "pattern": "^[a-zA-Z0-9]([\\-a-zA-Z0-9]*[a-zA-Z0-9])?$",
                       "type": "string",
@@ -3746,19 +4136,24 @@ export const crds: readonly KubeObject[] = [
                       ]
                     },
                     "primaryContainer": {
+                      "description": "Container of a model that has one.",
                       "properties": {
                         "additionalModelDataSources": {
+                          "description": "Field AdditionalModelDataSources of the type ContainerDefinition in the API of sagemaker.",
                           "items": {
                             "properties": {
                               "channelName": {
+                                "description": "Field ChannelName of the type AdditionalModelDataSource in the API of sagemaker.",
                                 "maxLength": 64,
                                 "minLength": 1,
                                 "pattern": "^[A-Za-z0-9\\.\\-_]+$",
                                 "type": "string"
                               },
                               "s3DataSource": {
+                                "description": "Field S3DataSource of the type AdditionalModelDataSource in the API of sagemaker.",
                                 "properties": {
                                   "compressionType": {
+                                    "description": "Field CompressionType of the type S3ModelDataSource in the API of sagemaker.",
                                     "enum": [
                                       "Gzip",
                                       "None"
@@ -3766,11 +4161,14 @@ export const crds: readonly KubeObject[] = [
                                     "type": "string"
                                   },
                                   "eTag": {
+                                    "description": "Field ETag of the type S3ModelDataSource in the API of sagemaker.",
                                     "type": "string"
                                   },
                                   "hubAccessConfig": {
+                                    "description": "Field HubAccessConfig of the type S3ModelDataSource in the API of sagemaker.",
                                     "properties": {
                                       "hubContentARN": {
+                                        "description": "Field HubContentArn of the type InferenceHubAccessConfig in the API of sagemaker.",
                                         "maxLength": 255,
                                         "pattern": ".*",
                                         "type": "string"
@@ -3782,16 +4180,20 @@ export const crds: readonly KubeObject[] = [
                                     "type": "object"
                                   },
                                   "manifestEtag": {
+                                    "description": "Field ManifestEtag of the type S3ModelDataSource in the API of sagemaker.",
                                     "type": "string"
                                   },
                                   "manifestS3URI": {
+                                    "description": "Field ManifestS3Uri of the type S3ModelDataSource in the API of sagemaker.",
                                     "maxLength": 1024,
                                     "pattern": "^(https|s3)://([^/]+)/?(.*)$",
                                     "type": "string"
                                   },
                                   "modelAccessConfig": {
+                                    "description": "Field ModelAccessConfig of the type S3ModelDataSource in the API of sagemaker.",
                                     "properties": {
                                       "acceptEula": {
+                                        "description": "Field AcceptEula of the type ModelAccessConfig in the API of sagemaker.",
                                         "type": "boolean"
                                       }
                                     },
@@ -3801,6 +4203,7 @@ export const crds: readonly KubeObject[] = [
                                     "type": "object"
                                   },
                                   "s3DataType": {
+                                    "description": "Field S3DataType of the type S3ModelDataSource in the API of sagemaker.",
                                     "enum": [
                                       "S3Object",
                                       "S3Prefix"
@@ -3808,6 +4211,7 @@ export const crds: readonly KubeObject[] = [
                                     "type": "string"
                                   },
                                   "s3URI": {
+                                    "description": "Field S3Uri of the type S3ModelDataSource in the API of sagemaker.",
                                     "maxLength": 1024,
                                     "pattern": "^(https|s3)://([^/]+)/?(.*)$",
                                     "type": "string"
@@ -3831,6 +4235,7 @@ export const crds: readonly KubeObject[] = [
                           "type": "array"
                         },
                         "containerHostname": {
+                          "description": "Field ContainerHostname of the type ContainerDefinition in the API of sagemaker.",
                           "maxLength": 63,
                           "pattern": "^[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}$",
                           "type": "string"
@@ -3841,16 +4246,20 @@ export const crds: readonly KubeObject[] = [
                             "pattern": "^[\\S\\s]*$",
                             "type": "string"
                           },
+                          "description": "Field Environment of the type ContainerDefinition in the API of sagemaker.",
                           "type": "object"
                         },
                         "image": {
+                          "description": "Field Image of the type ContainerDefinition in the API of sagemaker.",
                           "maxLength": 255,
                           "pattern": "^[\\S]+$",
                           "type": "string"
                         },
                         "imageConfig": {
+                          "description": "Field ImageConfig of the type ContainerDefinition in the API of sagemaker.",
                           "properties": {
                             "repositoryAccessMode": {
+                              "description": "Field RepositoryAccessMode of the type ImageConfig in the API of sagemaker.",
                               "enum": [
                                 "Platform",
                                 "Vpc"
@@ -3858,8 +4267,10 @@ export const crds: readonly KubeObject[] = [
                               "type": "string"
                             },
                             "repositoryAuthConfig": {
+                              "description": "Field RepositoryAuthConfig of the type ImageConfig in the API of sagemaker.",
                               "properties": {
                                 "repositoryCredentialsProviderARN": {
+                                  "description": "Field RepositoryCredentialsProviderArn of the type RepositoryAuthConfig in the API of sagemaker.",
                                   "maxLength": 2048,
                                   "minLength": 1,
                                   "pattern": ".*",
@@ -3878,12 +4289,14 @@ export const crds: readonly KubeObject[] = [
                           "type": "object"
                         },
                         "inferenceSpecificationName": {
+                          "description": "Field InferenceSpecificationName of the type ContainerDefinition in the API of sagemaker.",
                           "maxLength": 63,
                           "minLength": 1,
                           "pattern": "^[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}$",
                           "type": "string"
                         },
                         "mode": {
+                          "description": "Field Mode of the type ContainerDefinition in the API of sagemaker.",
                           "enum": [
                             "MultiModel",
                             "SingleModel"
@@ -3891,10 +4304,13 @@ export const crds: readonly KubeObject[] = [
                           "type": "string"
                         },
                         "modelDataSource": {
+                          "description": "Field ModelDataSource of the type ContainerDefinition in the API of sagemaker.",
                           "properties": {
                             "s3DataSource": {
+                              "description": "Field S3DataSource of the type ModelDataSource in the API of sagemaker.",
                               "properties": {
                                 "compressionType": {
+                                  "description": "Field CompressionType of the type S3ModelDataSource in the API of sagemaker.",
                                   "enum": [
                                     "Gzip",
                                     "None"
@@ -3902,11 +4318,14 @@ export const crds: readonly KubeObject[] = [
                                   "type": "string"
                                 },
                                 "eTag": {
+                                  "description": "Field ETag of the type S3ModelDataSource in the API of sagemaker.",
                                   "type": "string"
                                 },
                                 "hubAccessConfig": {
+                                  "description": "Field HubAccessConfig of the type S3ModelDataSource in the API of sagemaker.",
                                   "properties": {
                                     "hubContentARN": {
+                                      "description": "Field HubContentArn of the type InferenceHubAccessConfig in the API of sagemaker.",
                                       "maxLength": 255,
                                       "pattern": ".*",
                                       "type": "string"
@@ -3918,16 +4337,20 @@ export const crds: readonly KubeObject[] = [
                                   "type": "object"
                                 },
                                 "manifestEtag": {
+                                  "description": "Field ManifestEtag of the type S3ModelDataSource in the API of sagemaker.",
                                   "type": "string"
                                 },
                                 "manifestS3URI": {
+                                  "description": "Field ManifestS3Uri of the type S3ModelDataSource in the API of sagemaker.",
                                   "maxLength": 1024,
                                   "pattern": "^(https|s3)://([^/]+)/?(.*)$",
                                   "type": "string"
                                 },
                                 "modelAccessConfig": {
+                                  "description": "Field ModelAccessConfig of the type S3ModelDataSource in the API of sagemaker.",
                                   "properties": {
                                     "acceptEula": {
+                                      "description": "Field AcceptEula of the type ModelAccessConfig in the API of sagemaker.",
                                       "type": "boolean"
                                     }
                                   },
@@ -3937,6 +4360,7 @@ export const crds: readonly KubeObject[] = [
                                   "type": "object"
                                 },
                                 "s3DataType": {
+                                  "description": "Field S3DataType of the type S3ModelDataSource in the API of sagemaker.",
                                   "enum": [
                                     "S3Object",
                                     "S3Prefix"
@@ -3944,6 +4368,7 @@ export const crds: readonly KubeObject[] = [
                                   "type": "string"
                                 },
                                 "s3URI": {
+                                  "description": "Field S3Uri of the type S3ModelDataSource in the API of sagemaker.",
                                   "maxLength": 1024,
                                   "pattern": "^(https|s3)://([^/]+)/?(.*)$",
                                   "type": "string"
@@ -3960,18 +4385,22 @@ export const crds: readonly KubeObject[] = [
                           "type": "object"
                         },
                         "modelDataURL": {
+                          "description": "Field ModelDataUrl of the type ContainerDefinition in the API of sagemaker.",
                           "maxLength": 1024,
                           "pattern": "^(https|s3)://([^/]+)/?(.*)$",
                           "type": "string"
                         },
                         "modelPackageName": {
+                          "description": "Field ModelPackageName of the type ContainerDefinition in the API of sagemaker.",
                           "maxLength": 176,
                           "minLength": 1,
                           "type": "string"
                         },
                         "multiModelConfig": {
+                          "description": "Field MultiModelConfig of the type ContainerDefinition in the API of sagemaker.",
                           "properties": {
                             "modelCacheSetting": {
+                              "description": "Field ModelCacheSetting of the type MultiModelConfig in the API of sagemaker.",
                               "enum": [
                                 "Disabled",
                                 "Enabled"
@@ -3985,15 +4414,18 @@ export const crds: readonly KubeObject[] = [
                       "type": "object"
                     },
                     "tags": {
+                      "description": "Tags of the model. They are set when the model is created.",
                       "items": {
                         "properties": {
                           "key": {
+                            "description": "Field Key of the type Tag in the API of sagemaker.",
                             "maxLength": 128,
                             "minLength": 1,
                             "pattern": "^([\\p{L}\\p{Z}\\p{N}_.:/=+\\-@]*)$",
                             "type": "string"
                           },
                           "value": {
+                            "description": "Field Value of the type Tag in the API of sagemaker.",
                             "maxLength": 256,
                             "pattern": "^([\\p{L}\\p{Z}\\p{N}_.:/=+\\-@]*)$",
                             "type": "string"
@@ -4009,8 +4441,10 @@ export const crds: readonly KubeObject[] = [
                       "type": "array"
                     },
                     "vpcConfig": {
+                      "description": "Subnets and security groups of the containers.",
                       "properties": {
                         "securityGroupIDs": {
+                          "description": "Field SecurityGroupIds of the type VpcConfig in the API of sagemaker.",
                           "items": {
                             "maxLength": 32,
                             "pattern": "^[-0-9a-zA-Z]+$",
@@ -4021,6 +4455,7 @@ export const crds: readonly KubeObject[] = [
                           "type": "array"
                         },
                         "subnets": {
+                          "description": "Field Subnets of the type VpcConfig in the API of sagemaker.",
                           "items": {
                             "maxLength": 32,
                             "pattern": "^[-0-9a-zA-Z]+$",
@@ -4133,15 +4568,19 @@ export const crds: readonly KubeObject[] = [
                             "description": "The object that the value comes from.",
                             "properties": {
                               "group": {
+                                "description": "API group of the object.",
                                 "type": "string"
                               },
                               "kind": {
+                                "description": "Kind of the object.",
                                 "type": "string"
                               },
                               "name": {
+                                "description": "Name of the object.",
                                 "type": "string"
                               },
                               "namespace": {
+                                "description": "Namespace of the object.",
                                 "type": "string"
                               }
                             },
@@ -4186,7 +4625,7 @@ export const crds: readonly KubeObject[] = [
   }
 ]
 
-/** Policy describes a Policy of iam. */
+/** Policy manages one Policy of the AWS service iam. */
 export interface Policy {
   readonly apiVersion: 'iam.services.k8s.aws/v1alpha1'
   readonly kind: 'Policy'
@@ -4198,16 +4637,23 @@ export interface Policy {
 }
 
 export interface PolicySpecTag {
+  /** Field Key of the type Tag in the API of iam. */
   readonly key: string
+  /** Field Value of the type Tag in the API of iam. */
   readonly value: string
 }
 
 /** The desired Policy. */
 export interface PolicySpec {
+  /** Description of the policy. It cannot be changed. */
   readonly description?: string
+  /** Name of the policy, unique in its account. It cannot be changed. */
   readonly name: string
+  /** Path of the policy, such as /teams/a/. It cannot be changed. */
   readonly path?: string
+  /** Policy document in JSON. A change becomes a new default version of the policy. */
   readonly policyDocument: string
+  /** Tags of the policy. They are set when the policy is created. */
   readonly tags?: readonly PolicySpecTag[]
 }
 
@@ -4242,20 +4688,27 @@ export interface PolicyStatusCondition {
 export interface PolicyStatus {
   /** The ARN of the resource and the account that owns it. */
   readonly ackResourceMetadata?: PolicyStatusAckResourceMetadata
+  /** Number of users, groups and roles that the policy is attached to. */
   readonly attachmentCount?: number
   /** Conditions of the object and of its AWS resource. */
   readonly conditions?: readonly PolicyStatusCondition[]
+  /** Time of the creation of the policy. */
   readonly createDate?: string
+  /** Id of the version of the document that is in force. */
   readonly defaultVersionID?: string
+  /** True when the policy can be attached. */
   readonly isAttachable?: boolean
   /** Generation that the status belongs to. */
   readonly observedGeneration?: number
+  /** Number of users and roles that the policy bounds. */
   readonly permissionsBoundaryUsageCount?: number
+  /** Id of the policy, which no later policy has. */
   readonly policyID?: string
+  /** Time of the last change of the policy. */
   readonly updateDate?: string
 }
 
-/** Role describes a Role of iam. */
+/** Role manages one Role of the AWS service iam. */
 export interface Role {
   readonly apiVersion: 'iam.services.k8s.aws/v1alpha1'
   readonly kind: 'Role'
@@ -4268,20 +4721,27 @@ export interface Role {
 
 /** The same, by the sort of the identifier. */
 export interface RoleSpecPermissionsBoundaryRefExternalIdentifiers {
+  /** ARN of the resource. */
   readonly arn?: string
+  /** Id of the resource. */
   readonly id?: string
+  /** Name of the resource. */
   readonly name?: string
 }
 
 /** The same as name and namespace. */
 export interface RoleSpecPermissionsBoundaryRefFrom {
+  /** Name of the object. */
   readonly name: string
+  /** Its namespace; that of this object when left out. */
   readonly namespace?: string
 }
 
 /** The same as name and namespace. */
 export interface RoleSpecPermissionsBoundaryRefKubernetesReference {
+  /** Name of the object. */
   readonly name: string
+  /** Its namespace; that of this object when left out. */
   readonly namespace?: string
 }
 
@@ -4303,20 +4763,27 @@ export interface RoleSpecPermissionsBoundaryRef {
 
 /** The same, by the sort of the identifier. */
 export interface RoleSpecPolicyRefExternalIdentifiers {
+  /** ARN of the resource. */
   readonly arn?: string
+  /** Id of the resource. */
   readonly id?: string
+  /** Name of the resource. */
   readonly name?: string
 }
 
 /** The same as name and namespace. */
 export interface RoleSpecPolicyRefFrom {
+  /** Name of the object. */
   readonly name: string
+  /** Its namespace; that of this object when left out. */
   readonly namespace?: string
 }
 
 /** The same as name and namespace. */
 export interface RoleSpecPolicyRefKubernetesReference {
+  /** Name of the object. */
   readonly name: string
+  /** Its namespace; that of this object when left out. */
   readonly namespace?: string
 }
 
@@ -4337,23 +4804,35 @@ export interface RoleSpecPolicyRef {
 }
 
 export interface RoleSpecTag {
+  /** Field Key of the type Tag in the API of iam. */
   readonly key: string
+  /** Field Value of the type Tag in the API of iam. */
   readonly value: string
 }
 
 /** The desired Role. */
 export interface RoleSpec {
+  /** Policy document in JSON that says who may assume the role. */
   readonly assumeRolePolicyDocument: string
+  /** Description of the role. */
   readonly description?: string
+  /** Inline policies of the role: name to policy document in JSON. */
   readonly inlinePolicies?: Readonly<Record<string, string>>
+  /** Longest session of the role, in seconds. */
   readonly maxSessionDuration?: number
+  /** Name of the role, unique in its account. It cannot be changed. */
   readonly name: string
+  /** Path of the role, such as /teams/a/. It cannot be changed. */
   readonly path?: string
+  /** ARN of the policy that bounds the rights of the role. */
   readonly permissionsBoundary?: string
   /** Refers to a Policy, whose Status.ACKResourceMetadata.ARN is taken: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
   readonly permissionsBoundaryRef?: RoleSpecPermissionsBoundaryRef
+  /** ARNs of the managed policies that are attached to the role. Policies that are not listed are detached. */
   readonly policies?: readonly string[]
+  /** Refers to objects of the kind Policy: one item for each value of policies. */
   readonly policyRefs?: readonly RoleSpecPolicyRef[]
+  /** Tags of the role. They are set when the role is created. */
   readonly tags?: readonly RoleSpecTag[]
 }
 
@@ -4386,9 +4865,13 @@ export interface RoleStatusCondition {
 
 /** The object that the value comes from. */
 export interface RoleStatusResolvedReferenceReferent {
+  /** API group of the object. */
   readonly group?: string
+  /** Kind of the object. */
   readonly kind?: string
+  /** Name of the object. */
   readonly name?: string
+  /** Namespace of the object. */
   readonly namespace?: string
 }
 
@@ -4407,8 +4890,11 @@ export interface RoleStatusResolvedReference {
   readonly value?: unknown
 }
 
+/** Last use of the role. */
 export interface RoleStatusRoleLastUsed {
+  /** Field LastUsedDate of the type RoleLastUsed in the API of iam. */
   readonly lastUsedDate?: string
+  /** Field Region of the type RoleLastUsed in the API of iam. */
   readonly region?: string
 }
 
@@ -4418,16 +4904,19 @@ export interface RoleStatus {
   readonly ackResourceMetadata?: RoleStatusAckResourceMetadata
   /** Conditions of the object and of its AWS resource. */
   readonly conditions?: readonly RoleStatusCondition[]
+  /** Time of the creation of the role. */
   readonly createDate?: string
   /** Generation that the status belongs to. */
   readonly observedGeneration?: number
   /** Each reference with its value or its state. */
   readonly resolvedReferences?: readonly RoleStatusResolvedReference[]
+  /** Id of the role, which no later role has. */
   readonly roleID?: string
+  /** Last use of the role. */
   readonly roleLastUsed?: RoleStatusRoleLastUsed
 }
 
-/** EndpointConfig describes a EndpointConfig of sagemaker. */
+/** EndpointConfig manages one EndpointConfig of the AWS service sagemaker. */
 export interface EndpointConfig {
   readonly apiVersion: 'sagemaker.services.k8s.aws/v1alpha1'
   readonly kind: 'EndpointConfig'
@@ -4438,62 +4927,94 @@ export interface EndpointConfig {
   readonly status?: EndpointConfigStatus
 }
 
+/** Field ClientConfig of the type AsyncInferenceConfig in the API of sagemaker. */
 export interface EndpointConfigSpecAsyncInferenceConfigClientConfig {
+  /** Field MaxConcurrentInvocationsPerInstance of the type AsyncInferenceClientConfig in the API of sagemaker. */
   readonly maxConcurrentInvocationsPerInstance?: number
 }
 
+/** Field NotificationConfig of the type AsyncInferenceOutputConfig in the API of sagemaker. */
 export interface EndpointConfigSpecAsyncInferenceConfigOutputConfigNotificationConfig {
+  /** Field ErrorTopic of the type AsyncInferenceNotificationConfig in the API of sagemaker. */
   readonly errorTopic?: string
+  /** Field IncludeInferenceResponseIn of the type AsyncInferenceNotificationConfig in the API of sagemaker. */
   readonly includeInferenceResponseIn?: readonly ('ERROR_NOTIFICATION_TOPIC' | 'SUCCESS_NOTIFICATION_TOPIC')[]
+  /** Field SuccessTopic of the type AsyncInferenceNotificationConfig in the API of sagemaker. */
   readonly successTopic?: string
 }
 
+/** Field OutputConfig of the type AsyncInferenceConfig in the API of sagemaker. */
 export interface EndpointConfigSpecAsyncInferenceConfigOutputConfig {
+  /** Field KmsKeyId of the type AsyncInferenceOutputConfig in the API of sagemaker. */
   readonly kmsKeyID?: string
+  /** Field NotificationConfig of the type AsyncInferenceOutputConfig in the API of sagemaker. */
   readonly notificationConfig?: EndpointConfigSpecAsyncInferenceConfigOutputConfigNotificationConfig
+  /** Field S3FailurePath of the type AsyncInferenceOutputConfig in the API of sagemaker. */
   readonly s3FailurePath?: string
+  /** Field S3OutputPath of the type AsyncInferenceOutputConfig in the API of sagemaker. */
   readonly s3OutputPath?: string
 }
 
+/** Where results of asynchronous requests go. Its presence makes the endpoint asynchronous. */
 export interface EndpointConfigSpecAsyncInferenceConfig {
+  /** Field ClientConfig of the type AsyncInferenceConfig in the API of sagemaker. */
   readonly clientConfig?: EndpointConfigSpecAsyncInferenceConfigClientConfig
+  /** Field OutputConfig of the type AsyncInferenceConfig in the API of sagemaker. */
   readonly outputConfig: EndpointConfigSpecAsyncInferenceConfigOutputConfig
 }
 
+/** Field CaptureContentTypeHeader of the type DataCaptureConfig in the API of sagemaker. */
 export interface EndpointConfigSpecDataCaptureConfigCaptureContentTypeHeader {
+  /** Field CsvContentTypes of the type CaptureContentTypeHeader in the API of sagemaker. */
   readonly csvContentTypes?: readonly string[]
+  /** Field JsonContentTypes of the type CaptureContentTypeHeader in the API of sagemaker. */
   readonly jsonContentTypes?: readonly string[]
 }
 
 export interface EndpointConfigSpecDataCaptureConfigCaptureOption {
+  /** Field CaptureMode of the type CaptureOption in the API of sagemaker. */
   readonly captureMode: 'Input' | 'InputAndOutput' | 'Output'
 }
 
+/** Which requests and responses are stored, and where. */
 export interface EndpointConfigSpecDataCaptureConfig {
+  /** Field CaptureContentTypeHeader of the type DataCaptureConfig in the API of sagemaker. */
   readonly captureContentTypeHeader?: EndpointConfigSpecDataCaptureConfigCaptureContentTypeHeader
+  /** Field CaptureOptions of the type DataCaptureConfig in the API of sagemaker. */
   readonly captureOptions: readonly EndpointConfigSpecDataCaptureConfigCaptureOption[]
+  /** Field DestinationS3Uri of the type DataCaptureConfig in the API of sagemaker. */
   readonly destinationS3URI: string
+  /** Field EnableCapture of the type DataCaptureConfig in the API of sagemaker. */
   readonly enableCapture?: boolean
+  /** Field InitialSamplingPercentage of the type DataCaptureConfig in the API of sagemaker. */
   readonly initialSamplingPercentage: number
+  /** Field KmsKeyId of the type DataCaptureConfig in the API of sagemaker. */
   readonly kmsKeyID?: string
 }
 
 /** The same, by the sort of the identifier. */
 export interface EndpointConfigSpecExecutionRoleARNRefExternalIdentifiers {
+  /** ARN of the resource. */
   readonly arn?: string
+  /** Id of the resource. */
   readonly id?: string
+  /** Name of the resource. */
   readonly name?: string
 }
 
 /** The same as name and namespace. */
 export interface EndpointConfigSpecExecutionRoleARNRefFrom {
+  /** Name of the object. */
   readonly name: string
+  /** Its namespace; that of this object when left out. */
   readonly namespace?: string
 }
 
 /** The same as name and namespace. */
 export interface EndpointConfigSpecExecutionRoleARNRefKubernetesReference {
+  /** Name of the object. */
   readonly name: string
+  /** Its namespace; that of this object when left out. */
   readonly namespace?: string
 }
 
@@ -4513,76 +5034,121 @@ export interface EndpointConfigSpecExecutionRoleARNRef {
   readonly namespace?: string
 }
 
+/** Field InferenceConfig of the type ClarifyExplainerConfig in the API of sagemaker. */
 export interface EndpointConfigSpecExplainerConfigClarifyExplainerConfigInferenceConfig {
+  /** Field ContentTemplate of the type ClarifyInferenceConfig in the API of sagemaker. */
   readonly contentTemplate?: string
+  /** Field FeatureHeaders of the type ClarifyInferenceConfig in the API of sagemaker. */
   readonly featureHeaders?: readonly string[]
+  /** Field FeatureTypes of the type ClarifyInferenceConfig in the API of sagemaker. */
   readonly featureTypes?: readonly ('categorical' | 'numerical' | 'text')[]
+  /** Field FeaturesAttribute of the type ClarifyInferenceConfig in the API of sagemaker. */
   readonly featuresAttribute?: string
+  /** Field LabelAttribute of the type ClarifyInferenceConfig in the API of sagemaker. */
   readonly labelAttribute?: string
+  /** Field LabelHeaders of the type ClarifyInferenceConfig in the API of sagemaker. */
   readonly labelHeaders?: readonly string[]
+  /** Field LabelIndex of the type ClarifyInferenceConfig in the API of sagemaker. */
   readonly labelIndex?: number
+  /** Field MaxPayloadInMB of the type ClarifyInferenceConfig in the API of sagemaker. */
   readonly maxPayloadInMB?: number
+  /** Field MaxRecordCount of the type ClarifyInferenceConfig in the API of sagemaker. */
   readonly maxRecordCount?: number
+  /** Field ProbabilityAttribute of the type ClarifyInferenceConfig in the API of sagemaker. */
   readonly probabilityAttribute?: string
+  /** Field ProbabilityIndex of the type ClarifyInferenceConfig in the API of sagemaker. */
   readonly probabilityIndex?: number
 }
 
+/** Field ShapBaselineConfig of the type ClarifyShapConfig in the API of sagemaker. */
 export interface EndpointConfigSpecExplainerConfigClarifyExplainerConfigShapConfigShapBaselineConfig {
+  /** Field MimeType of the type ClarifyShapBaselineConfig in the API of sagemaker. */
   readonly mimeType?: string
+  /** Field ShapBaseline of the type ClarifyShapBaselineConfig in the API of sagemaker. */
   readonly shapBaseline?: string
+  /** Field ShapBaselineUri of the type ClarifyShapBaselineConfig in the API of sagemaker. */
   readonly shapBaselineURI?: string
 }
 
+/** Field TextConfig of the type ClarifyShapConfig in the API of sagemaker. */
 export interface EndpointConfigSpecExplainerConfigClarifyExplainerConfigShapConfigTextConfig {
+  /** Field Granularity of the type ClarifyTextConfig in the API of sagemaker. */
   readonly granularity: 'paragraph' | 'sentence' | 'token'
+  /** Field Language of the type ClarifyTextConfig in the API of sagemaker. */
   readonly language: 'af' | 'ar' | 'bg' | 'bn' | 'ca' | 'cs' | 'da' | 'de' | 'el' | 'en' | 'es' | 'et' | 'eu' | 'fa' | 'fi' | 'fr' | 'ga' | 'gu' | 'he' | 'hi' | 'hr' | 'hu' | 'hy' | 'id' | 'is' | 'it' | 'kn' | 'ky' | 'lb' | 'lij' | 'lt' | 'lv' | 'mk' | 'ml' | 'mr' | 'nb' | 'ne' | 'nl' | 'pl' | 'pt' | 'ro' | 'ru' | 'sa' | 'si' | 'sk' | 'sl' | 'sq' | 'sr' | 'sv' | 'ta' | 'te' | 'tl' | 'tn' | 'tr' | 'tt' | 'uk' | 'ur' | 'xx' | 'yo' | 'zh'
 }
 
+/** Field ShapConfig of the type ClarifyExplainerConfig in the API of sagemaker. */
 export interface EndpointConfigSpecExplainerConfigClarifyExplainerConfigShapConfig {
+  /** Field NumberOfSamples of the type ClarifyShapConfig in the API of sagemaker. */
   readonly numberOfSamples?: number
+  /** Field Seed of the type ClarifyShapConfig in the API of sagemaker. */
   readonly seed?: number
+  /** Field ShapBaselineConfig of the type ClarifyShapConfig in the API of sagemaker. */
   readonly shapBaselineConfig: EndpointConfigSpecExplainerConfigClarifyExplainerConfigShapConfigShapBaselineConfig
+  /** Field TextConfig of the type ClarifyShapConfig in the API of sagemaker. */
   readonly textConfig?: EndpointConfigSpecExplainerConfigClarifyExplainerConfigShapConfigTextConfig
+  /** Field UseLogit of the type ClarifyShapConfig in the API of sagemaker. */
   readonly useLogit?: boolean
 }
 
+/** Field ClarifyExplainerConfig of the type ExplainerConfig in the API of sagemaker. */
 export interface EndpointConfigSpecExplainerConfigClarifyExplainerConfig {
+  /** Field EnableExplanations of the type ClarifyExplainerConfig in the API of sagemaker. */
   readonly enableExplanations?: string
+  /** Field InferenceConfig of the type ClarifyExplainerConfig in the API of sagemaker. */
   readonly inferenceConfig?: EndpointConfigSpecExplainerConfigClarifyExplainerConfigInferenceConfig
+  /** Field ShapConfig of the type ClarifyExplainerConfig in the API of sagemaker. */
   readonly shapConfig: EndpointConfigSpecExplainerConfigClarifyExplainerConfigShapConfig
 }
 
+/** Explanations of predictions that the endpoint returns. */
 export interface EndpointConfigSpecExplainerConfig {
+  /** Field ClarifyExplainerConfig of the type ExplainerConfig in the API of sagemaker. */
   readonly clarifyExplainerConfig?: EndpointConfigSpecExplainerConfigClarifyExplainerConfig
 }
 
+/** Field CoreDumpConfig of the type ProductionVariant in the API of sagemaker. */
 export interface EndpointConfigSpecProductionVariantCoreDumpConfig {
+  /** Field DestinationS3Uri of the type ProductionVariantCoreDumpConfig in the API of sagemaker. */
   readonly destinationS3URI: string
+  /** Field KmsKeyId of the type ProductionVariantCoreDumpConfig in the API of sagemaker. */
   readonly kmsKeyID?: string
 }
 
+/** Field ManagedInstanceScaling of the type ProductionVariant in the API of sagemaker. */
 export interface EndpointConfigSpecProductionVariantManagedInstanceScaling {
+  /** Field MaxInstanceCount of the type ProductionVariantManagedInstanceScaling in the API of sagemaker. */
   readonly maxInstanceCount?: number
+  /** Field MinInstanceCount of the type ProductionVariantManagedInstanceScaling in the API of sagemaker. */
   readonly minInstanceCount?: number
+  /** Field Status of the type ProductionVariantManagedInstanceScaling in the API of sagemaker. */
   readonly status?: 'DISABLED' | 'ENABLED'
 }
 
 /** The same, by the sort of the identifier. */
 export interface EndpointConfigSpecProductionVariantModelNameRefExternalIdentifiers {
+  /** ARN of the resource. */
   readonly arn?: string
+  /** Id of the resource. */
   readonly id?: string
+  /** Name of the resource. */
   readonly name?: string
 }
 
 /** The same as name and namespace. */
 export interface EndpointConfigSpecProductionVariantModelNameRefFrom {
+  /** Name of the object. */
   readonly name: string
+  /** Its namespace; that of this object when left out. */
   readonly namespace?: string
 }
 
 /** The same as name and namespace. */
 export interface EndpointConfigSpecProductionVariantModelNameRefKubernetesReference {
+  /** Name of the object. */
   readonly name: string
+  /** Its namespace; that of this object when left out. */
   readonly namespace?: string
 }
 
@@ -4602,63 +5168,98 @@ export interface EndpointConfigSpecProductionVariantModelNameRef {
   readonly namespace?: string
 }
 
+/** Field RoutingConfig of the type ProductionVariant in the API of sagemaker. */
 export interface EndpointConfigSpecProductionVariantRoutingConfig {
+  /** Field RoutingStrategy of the type ProductionVariantRoutingConfig in the API of sagemaker. */
   readonly routingStrategy: 'LEAST_OUTSTANDING_REQUESTS' | 'RANDOM'
 }
 
+/** Field ServerlessConfig of the type ProductionVariant in the API of sagemaker. */
 export interface EndpointConfigSpecProductionVariantServerlessConfig {
+  /** Field MaxConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker. */
   readonly maxConcurrency: number
+  /** Field MemorySizeInMB of the type ProductionVariantServerlessConfig in the API of sagemaker. */
   readonly memorySizeInMB: number
+  /** Field ProvisionedConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker. */
   readonly provisionedConcurrency?: number
 }
 
 export interface EndpointConfigSpecProductionVariant {
+  /** Field AcceleratorType of the type ProductionVariant in the API of sagemaker. */
   readonly acceleratorType?: 'ml.eia1.large' | 'ml.eia1.medium' | 'ml.eia1.xlarge' | 'ml.eia2.large' | 'ml.eia2.medium' | 'ml.eia2.xlarge'
+  /** Field ContainerStartupHealthCheckTimeoutInSeconds of the type ProductionVariant in the API of sagemaker. */
   readonly containerStartupHealthCheckTimeoutInSeconds?: number
+  /** Field CoreDumpConfig of the type ProductionVariant in the API of sagemaker. */
   readonly coreDumpConfig?: EndpointConfigSpecProductionVariantCoreDumpConfig
+  /** Field EnableSSMAccess of the type ProductionVariant in the API of sagemaker. */
   readonly enableSSMAccess?: boolean
+  /** Field InferenceAmiVersion of the type ProductionVariant in the API of sagemaker. */
   readonly inferenceAMIVersion?: 'al2-ami-sagemaker-inference-gpu-2'
+  /** Field InitialInstanceCount of the type ProductionVariant in the API of sagemaker. */
   readonly initialInstanceCount?: number
+  /** Field InitialVariantWeight of the type ProductionVariant in the API of sagemaker. */
   readonly initialVariantWeight?: number
+  /** Field InstanceType of the type ProductionVariant in the API of sagemaker. */
   readonly instanceType?: 'ml.c4.2xlarge' | 'ml.c4.4xlarge' | 'ml.c4.8xlarge' | 'ml.c4.large' | 'ml.c4.xlarge' | 'ml.c5.18xlarge' | 'ml.c5.2xlarge' | 'ml.c5.4xlarge' | 'ml.c5.9xlarge' | 'ml.c5.large' | 'ml.c5.xlarge' | 'ml.c5d.18xlarge' | 'ml.c5d.2xlarge' | 'ml.c5d.4xlarge' | 'ml.c5d.9xlarge' | 'ml.c5d.large' | 'ml.c5d.xlarge' | 'ml.c6g.12xlarge' | 'ml.c6g.16xlarge' | 'ml.c6g.2xlarge' | 'ml.c6g.4xlarge' | 'ml.c6g.8xlarge' | 'ml.c6g.large' | 'ml.c6g.xlarge' | 'ml.c6gd.12xlarge' | 'ml.c6gd.16xlarge' | 'ml.c6gd.2xlarge' | 'ml.c6gd.4xlarge' | 'ml.c6gd.8xlarge' | 'ml.c6gd.large' | 'ml.c6gd.xlarge' | 'ml.c6gn.12xlarge' | 'ml.c6gn.16xlarge' | 'ml.c6gn.2xlarge' | 'ml.c6gn.4xlarge' | 'ml.c6gn.8xlarge' | 'ml.c6gn.large' | 'ml.c6gn.xlarge' | 'ml.c6i.12xlarge' | 'ml.c6i.16xlarge' | 'ml.c6i.24xlarge' | 'ml.c6i.2xlarge' | 'ml.c6i.32xlarge' | 'ml.c6i.4xlarge' | 'ml.c6i.8xlarge' | 'ml.c6i.large' | 'ml.c6i.xlarge' | 'ml.c7g.12xlarge' | 'ml.c7g.16xlarge' | 'ml.c7g.2xlarge' | 'ml.c7g.4xlarge' | 'ml.c7g.8xlarge' | 'ml.c7g.large' | 'ml.c7g.xlarge' | 'ml.c7i.12xlarge' | 'ml.c7i.16xlarge' | 'ml.c7i.24xlarge' | 'ml.c7i.2xlarge' | 'ml.c7i.48xlarge' | 'ml.c7i.4xlarge' | 'ml.c7i.8xlarge' | 'ml.c7i.large' | 'ml.c7i.xlarge' | 'ml.dl1.24xlarge' | 'ml.g4dn.12xlarge' | 'ml.g4dn.16xlarge' | 'ml.g4dn.2xlarge' | 'ml.g4dn.4xlarge' | 'ml.g4dn.8xlarge' | 'ml.g4dn.xlarge' | 'ml.g5.12xlarge' | 'ml.g5.16xlarge' | 'ml.g5.24xlarge' | 'ml.g5.2xlarge' | 'ml.g5.48xlarge' | 'ml.g5.4xlarge' | 'ml.g5.8xlarge' | 'ml.g5.xlarge' | 'ml.g6.12xlarge' | 'ml.g6.16xlarge' | 'ml.g6.24xlarge' | 'ml.g6.2xlarge' | 'ml.g6.48xlarge' | 'ml.g6.4xlarge' | 'ml.g6.8xlarge' | 'ml.g6.xlarge' | 'ml.g6e.12xlarge' | 'ml.g6e.16xlarge' | 'ml.g6e.24xlarge' | 'ml.g6e.2xlarge' | 'ml.g6e.48xlarge' | 'ml.g6e.4xlarge' | 'ml.g6e.8xlarge' | 'ml.g6e.xlarge' | 'ml.inf1.24xlarge' | 'ml.inf1.2xlarge' | 'ml.inf1.6xlarge' | 'ml.inf1.xlarge' | 'ml.inf2.24xlarge' | 'ml.inf2.48xlarge' | 'ml.inf2.8xlarge' | 'ml.inf2.xlarge' | 'ml.m4.10xlarge' | 'ml.m4.16xlarge' | 'ml.m4.2xlarge' | 'ml.m4.4xlarge' | 'ml.m4.xlarge' | 'ml.m5.12xlarge' | 'ml.m5.24xlarge' | 'ml.m5.2xlarge' | 'ml.m5.4xlarge' | 'ml.m5.large' | 'ml.m5.xlarge' | 'ml.m5d.12xlarge' | 'ml.m5d.24xlarge' | 'ml.m5d.2xlarge' | 'ml.m5d.4xlarge' | 'ml.m5d.large' | 'ml.m5d.xlarge' | 'ml.m6g.12xlarge' | 'ml.m6g.16xlarge' | 'ml.m6g.2xlarge' | 'ml.m6g.4xlarge' | 'ml.m6g.8xlarge' | 'ml.m6g.large' | 'ml.m6g.xlarge' | 'ml.m6gd.12xlarge' | 'ml.m6gd.16xlarge' | 'ml.m6gd.2xlarge' | 'ml.m6gd.4xlarge' | 'ml.m6gd.8xlarge' | 'ml.m6gd.large' | 'ml.m6gd.xlarge' | 'ml.m6i.12xlarge' | 'ml.m6i.16xlarge' | 'ml.m6i.24xlarge' | 'ml.m6i.2xlarge' | 'ml.m6i.32xlarge' | 'ml.m6i.4xlarge' | 'ml.m6i.8xlarge' | 'ml.m6i.large' | 'ml.m6i.xlarge' | 'ml.m7i.12xlarge' | 'ml.m7i.16xlarge' | 'ml.m7i.24xlarge' | 'ml.m7i.2xlarge' | 'ml.m7i.48xlarge' | 'ml.m7i.4xlarge' | 'ml.m7i.8xlarge' | 'ml.m7i.large' | 'ml.m7i.xlarge' | 'ml.p2.16xlarge' | 'ml.p2.8xlarge' | 'ml.p2.xlarge' | 'ml.p3.16xlarge' | 'ml.p3.2xlarge' | 'ml.p3.8xlarge' | 'ml.p4d.24xlarge' | 'ml.p4de.24xlarge' | 'ml.p5.48xlarge' | 'ml.p5e.48xlarge' | 'ml.r5.12xlarge' | 'ml.r5.24xlarge' | 'ml.r5.2xlarge' | 'ml.r5.4xlarge' | 'ml.r5.large' | 'ml.r5.xlarge' | 'ml.r5d.12xlarge' | 'ml.r5d.24xlarge' | 'ml.r5d.2xlarge' | 'ml.r5d.4xlarge' | 'ml.r5d.large' | 'ml.r5d.xlarge' | 'ml.r6g.12xlarge' | 'ml.r6g.16xlarge' | 'ml.r6g.2xlarge' | 'ml.r6g.4xlarge' | 'ml.r6g.8xlarge' | 'ml.r6g.large' | 'ml.r6g.xlarge' | 'ml.r6gd.12xlarge' | 'ml.r6gd.16xlarge' | 'ml.r6gd.2xlarge' | 'ml.r6gd.4xlarge' | 'ml.r6gd.8xlarge' | 'ml.r6gd.large' | 'ml.r6gd.xlarge' | 'ml.r6i.12xlarge' | 'ml.r6i.16xlarge' | 'ml.r6i.24xlarge' | 'ml.r6i.2xlarge' | 'ml.r6i.32xlarge' | 'ml.r6i.4xlarge' | 'ml.r6i.8xlarge' | 'ml.r6i.large' | 'ml.r6i.xlarge' | 'ml.r7i.12xlarge' | 'ml.r7i.16xlarge' | 'ml.r7i.24xlarge' | 'ml.r7i.2xlarge' | 'ml.r7i.48xlarge' | 'ml.r7i.4xlarge' | 'ml.r7i.8xlarge' | 'ml.r7i.large' | 'ml.r7i.xlarge' | 'ml.t2.2xlarge' | 'ml.t2.large' | 'ml.t2.medium' | 'ml.t2.xlarge' | 'ml.trn1.2xlarge' | 'ml.trn1.32xlarge' | 'ml.trn1n.32xlarge' | 'ml.trn2.48xlarge'
+  /** Field ManagedInstanceScaling of the type ProductionVariant in the API of sagemaker. */
   readonly managedInstanceScaling?: EndpointConfigSpecProductionVariantManagedInstanceScaling
+  /** Field ModelDataDownloadTimeoutInSeconds of the type ProductionVariant in the API of sagemaker. */
   readonly modelDataDownloadTimeoutInSeconds?: number
+  /** Field ModelName of the type ProductionVariant in the API of sagemaker. */
   readonly modelName?: string
   /** Refers to a Model, whose Spec.ModelName is taken: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
   readonly modelNameRef?: EndpointConfigSpecProductionVariantModelNameRef
+  /** Field RoutingConfig of the type ProductionVariant in the API of sagemaker. */
   readonly routingConfig?: EndpointConfigSpecProductionVariantRoutingConfig
+  /** Field ServerlessConfig of the type ProductionVariant in the API of sagemaker. */
   readonly serverlessConfig?: EndpointConfigSpecProductionVariantServerlessConfig
+  /** Field VariantName of the type ProductionVariant in the API of sagemaker. */
   readonly variantName: string
+  /** Field VolumeSizeInGB of the type ProductionVariant in the API of sagemaker. */
   readonly volumeSizeInGB?: number
 }
 
+/** Field CoreDumpConfig of the type ProductionVariant in the API of sagemaker. */
 export interface EndpointConfigSpecShadowProductionVariantCoreDumpConfig {
+  /** Field DestinationS3Uri of the type ProductionVariantCoreDumpConfig in the API of sagemaker. */
   readonly destinationS3URI: string
+  /** Field KmsKeyId of the type ProductionVariantCoreDumpConfig in the API of sagemaker. */
   readonly kmsKeyID?: string
 }
 
+/** Field ManagedInstanceScaling of the type ProductionVariant in the API of sagemaker. */
 export interface EndpointConfigSpecShadowProductionVariantManagedInstanceScaling {
+  /** Field MaxInstanceCount of the type ProductionVariantManagedInstanceScaling in the API of sagemaker. */
   readonly maxInstanceCount?: number
+  /** Field MinInstanceCount of the type ProductionVariantManagedInstanceScaling in the API of sagemaker. */
   readonly minInstanceCount?: number
+  /** Field Status of the type ProductionVariantManagedInstanceScaling in the API of sagemaker. */
   readonly status?: 'DISABLED' | 'ENABLED'
 }
 
 /** The same, by the sort of the identifier. */
 export interface EndpointConfigSpecShadowProductionVariantModelNameRefExternalIdentifiers {
+  /** ARN of the resource. */
   readonly arn?: string
+  /** Id of the resource. */
   readonly id?: string
+  /** Name of the resource. */
   readonly name?: string
 }
 
 /** The same as name and namespace. */
 export interface EndpointConfigSpecShadowProductionVariantModelNameRefFrom {
+  /** Name of the object. */
   readonly name: string
+  /** Its namespace; that of this object when left out. */
   readonly namespace?: string
 }
 
 /** The same as name and namespace. */
 export interface EndpointConfigSpecShadowProductionVariantModelNameRefKubernetesReference {
+  /** Name of the object. */
   readonly name: string
+  /** Its namespace; that of this object when left out. */
   readonly namespace?: string
 }
 
@@ -4678,60 +5279,97 @@ export interface EndpointConfigSpecShadowProductionVariantModelNameRef {
   readonly namespace?: string
 }
 
+/** Field RoutingConfig of the type ProductionVariant in the API of sagemaker. */
 export interface EndpointConfigSpecShadowProductionVariantRoutingConfig {
+  /** Field RoutingStrategy of the type ProductionVariantRoutingConfig in the API of sagemaker. */
   readonly routingStrategy: 'LEAST_OUTSTANDING_REQUESTS' | 'RANDOM'
 }
 
+/** Field ServerlessConfig of the type ProductionVariant in the API of sagemaker. */
 export interface EndpointConfigSpecShadowProductionVariantServerlessConfig {
+  /** Field MaxConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker. */
   readonly maxConcurrency: number
+  /** Field MemorySizeInMB of the type ProductionVariantServerlessConfig in the API of sagemaker. */
   readonly memorySizeInMB: number
+  /** Field ProvisionedConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker. */
   readonly provisionedConcurrency?: number
 }
 
 export interface EndpointConfigSpecShadowProductionVariant {
+  /** Field AcceleratorType of the type ProductionVariant in the API of sagemaker. */
   readonly acceleratorType?: 'ml.eia1.large' | 'ml.eia1.medium' | 'ml.eia1.xlarge' | 'ml.eia2.large' | 'ml.eia2.medium' | 'ml.eia2.xlarge'
+  /** Field ContainerStartupHealthCheckTimeoutInSeconds of the type ProductionVariant in the API of sagemaker. */
   readonly containerStartupHealthCheckTimeoutInSeconds?: number
+  /** Field CoreDumpConfig of the type ProductionVariant in the API of sagemaker. */
   readonly coreDumpConfig?: EndpointConfigSpecShadowProductionVariantCoreDumpConfig
+  /** Field EnableSSMAccess of the type ProductionVariant in the API of sagemaker. */
   readonly enableSSMAccess?: boolean
+  /** Field InferenceAmiVersion of the type ProductionVariant in the API of sagemaker. */
   readonly inferenceAMIVersion?: 'al2-ami-sagemaker-inference-gpu-2'
+  /** Field InitialInstanceCount of the type ProductionVariant in the API of sagemaker. */
   readonly initialInstanceCount?: number
+  /** Field InitialVariantWeight of the type ProductionVariant in the API of sagemaker. */
   readonly initialVariantWeight?: number
+  /** Field InstanceType of the type ProductionVariant in the API of sagemaker. */
   readonly instanceType?: 'ml.c4.2xlarge' | 'ml.c4.4xlarge' | 'ml.c4.8xlarge' | 'ml.c4.large' | 'ml.c4.xlarge' | 'ml.c5.18xlarge' | 'ml.c5.2xlarge' | 'ml.c5.4xlarge' | 'ml.c5.9xlarge' | 'ml.c5.large' | 'ml.c5.xlarge' | 'ml.c5d.18xlarge' | 'ml.c5d.2xlarge' | 'ml.c5d.4xlarge' | 'ml.c5d.9xlarge' | 'ml.c5d.large' | 'ml.c5d.xlarge' | 'ml.c6g.12xlarge' | 'ml.c6g.16xlarge' | 'ml.c6g.2xlarge' | 'ml.c6g.4xlarge' | 'ml.c6g.8xlarge' | 'ml.c6g.large' | 'ml.c6g.xlarge' | 'ml.c6gd.12xlarge' | 'ml.c6gd.16xlarge' | 'ml.c6gd.2xlarge' | 'ml.c6gd.4xlarge' | 'ml.c6gd.8xlarge' | 'ml.c6gd.large' | 'ml.c6gd.xlarge' | 'ml.c6gn.12xlarge' | 'ml.c6gn.16xlarge' | 'ml.c6gn.2xlarge' | 'ml.c6gn.4xlarge' | 'ml.c6gn.8xlarge' | 'ml.c6gn.large' | 'ml.c6gn.xlarge' | 'ml.c6i.12xlarge' | 'ml.c6i.16xlarge' | 'ml.c6i.24xlarge' | 'ml.c6i.2xlarge' | 'ml.c6i.32xlarge' | 'ml.c6i.4xlarge' | 'ml.c6i.8xlarge' | 'ml.c6i.large' | 'ml.c6i.xlarge' | 'ml.c7g.12xlarge' | 'ml.c7g.16xlarge' | 'ml.c7g.2xlarge' | 'ml.c7g.4xlarge' | 'ml.c7g.8xlarge' | 'ml.c7g.large' | 'ml.c7g.xlarge' | 'ml.c7i.12xlarge' | 'ml.c7i.16xlarge' | 'ml.c7i.24xlarge' | 'ml.c7i.2xlarge' | 'ml.c7i.48xlarge' | 'ml.c7i.4xlarge' | 'ml.c7i.8xlarge' | 'ml.c7i.large' | 'ml.c7i.xlarge' | 'ml.dl1.24xlarge' | 'ml.g4dn.12xlarge' | 'ml.g4dn.16xlarge' | 'ml.g4dn.2xlarge' | 'ml.g4dn.4xlarge' | 'ml.g4dn.8xlarge' | 'ml.g4dn.xlarge' | 'ml.g5.12xlarge' | 'ml.g5.16xlarge' | 'ml.g5.24xlarge' | 'ml.g5.2xlarge' | 'ml.g5.48xlarge' | 'ml.g5.4xlarge' | 'ml.g5.8xlarge' | 'ml.g5.xlarge' | 'ml.g6.12xlarge' | 'ml.g6.16xlarge' | 'ml.g6.24xlarge' | 'ml.g6.2xlarge' | 'ml.g6.48xlarge' | 'ml.g6.4xlarge' | 'ml.g6.8xlarge' | 'ml.g6.xlarge' | 'ml.g6e.12xlarge' | 'ml.g6e.16xlarge' | 'ml.g6e.24xlarge' | 'ml.g6e.2xlarge' | 'ml.g6e.48xlarge' | 'ml.g6e.4xlarge' | 'ml.g6e.8xlarge' | 'ml.g6e.xlarge' | 'ml.inf1.24xlarge' | 'ml.inf1.2xlarge' | 'ml.inf1.6xlarge' | 'ml.inf1.xlarge' | 'ml.inf2.24xlarge' | 'ml.inf2.48xlarge' | 'ml.inf2.8xlarge' | 'ml.inf2.xlarge' | 'ml.m4.10xlarge' | 'ml.m4.16xlarge' | 'ml.m4.2xlarge' | 'ml.m4.4xlarge' | 'ml.m4.xlarge' | 'ml.m5.12xlarge' | 'ml.m5.24xlarge' | 'ml.m5.2xlarge' | 'ml.m5.4xlarge' | 'ml.m5.large' | 'ml.m5.xlarge' | 'ml.m5d.12xlarge' | 'ml.m5d.24xlarge' | 'ml.m5d.2xlarge' | 'ml.m5d.4xlarge' | 'ml.m5d.large' | 'ml.m5d.xlarge' | 'ml.m6g.12xlarge' | 'ml.m6g.16xlarge' | 'ml.m6g.2xlarge' | 'ml.m6g.4xlarge' | 'ml.m6g.8xlarge' | 'ml.m6g.large' | 'ml.m6g.xlarge' | 'ml.m6gd.12xlarge' | 'ml.m6gd.16xlarge' | 'ml.m6gd.2xlarge' | 'ml.m6gd.4xlarge' | 'ml.m6gd.8xlarge' | 'ml.m6gd.large' | 'ml.m6gd.xlarge' | 'ml.m6i.12xlarge' | 'ml.m6i.16xlarge' | 'ml.m6i.24xlarge' | 'ml.m6i.2xlarge' | 'ml.m6i.32xlarge' | 'ml.m6i.4xlarge' | 'ml.m6i.8xlarge' | 'ml.m6i.large' | 'ml.m6i.xlarge' | 'ml.m7i.12xlarge' | 'ml.m7i.16xlarge' | 'ml.m7i.24xlarge' | 'ml.m7i.2xlarge' | 'ml.m7i.48xlarge' | 'ml.m7i.4xlarge' | 'ml.m7i.8xlarge' | 'ml.m7i.large' | 'ml.m7i.xlarge' | 'ml.p2.16xlarge' | 'ml.p2.8xlarge' | 'ml.p2.xlarge' | 'ml.p3.16xlarge' | 'ml.p3.2xlarge' | 'ml.p3.8xlarge' | 'ml.p4d.24xlarge' | 'ml.p4de.24xlarge' | 'ml.p5.48xlarge' | 'ml.p5e.48xlarge' | 'ml.r5.12xlarge' | 'ml.r5.24xlarge' | 'ml.r5.2xlarge' | 'ml.r5.4xlarge' | 'ml.r5.large' | 'ml.r5.xlarge' | 'ml.r5d.12xlarge' | 'ml.r5d.24xlarge' | 'ml.r5d.2xlarge' | 'ml.r5d.4xlarge' | 'ml.r5d.large' | 'ml.r5d.xlarge' | 'ml.r6g.12xlarge' | 'ml.r6g.16xlarge' | 'ml.r6g.2xlarge' | 'ml.r6g.4xlarge' | 'ml.r6g.8xlarge' | 'ml.r6g.large' | 'ml.r6g.xlarge' | 'ml.r6gd.12xlarge' | 'ml.r6gd.16xlarge' | 'ml.r6gd.2xlarge' | 'ml.r6gd.4xlarge' | 'ml.r6gd.8xlarge' | 'ml.r6gd.large' | 'ml.r6gd.xlarge' | 'ml.r6i.12xlarge' | 'ml.r6i.16xlarge' | 'ml.r6i.24xlarge' | 'ml.r6i.2xlarge' | 'ml.r6i.32xlarge' | 'ml.r6i.4xlarge' | 'ml.r6i.8xlarge' | 'ml.r6i.large' | 'ml.r6i.xlarge' | 'ml.r7i.12xlarge' | 'ml.r7i.16xlarge' | 'ml.r7i.24xlarge' | 'ml.r7i.2xlarge' | 'ml.r7i.48xlarge' | 'ml.r7i.4xlarge' | 'ml.r7i.8xlarge' | 'ml.r7i.large' | 'ml.r7i.xlarge' | 'ml.t2.2xlarge' | 'ml.t2.large' | 'ml.t2.medium' | 'ml.t2.xlarge' | 'ml.trn1.2xlarge' | 'ml.trn1.32xlarge' | 'ml.trn1n.32xlarge' | 'ml.trn2.48xlarge'
+  /** Field ManagedInstanceScaling of the type ProductionVariant in the API of sagemaker. */
   readonly managedInstanceScaling?: EndpointConfigSpecShadowProductionVariantManagedInstanceScaling
+  /** Field ModelDataDownloadTimeoutInSeconds of the type ProductionVariant in the API of sagemaker. */
   readonly modelDataDownloadTimeoutInSeconds?: number
+  /** Field ModelName of the type ProductionVariant in the API of sagemaker. */
   readonly modelName?: string
   /** Refers to a Model, whose Spec.ModelName is taken: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
   readonly modelNameRef?: EndpointConfigSpecShadowProductionVariantModelNameRef
+  /** Field RoutingConfig of the type ProductionVariant in the API of sagemaker. */
   readonly routingConfig?: EndpointConfigSpecShadowProductionVariantRoutingConfig
+  /** Field ServerlessConfig of the type ProductionVariant in the API of sagemaker. */
   readonly serverlessConfig?: EndpointConfigSpecShadowProductionVariantServerlessConfig
+  /** Field VariantName of the type ProductionVariant in the API of sagemaker. */
   readonly variantName: string
+  /** Field VolumeSizeInGB of the type ProductionVariant in the API of sagemaker. */
   readonly volumeSizeInGB?: number
 }
 
 export interface EndpointConfigSpecTag {
+  /** Field Key of the type Tag in the API of sagemaker. */
   readonly key: string
+  /** Field Value of the type Tag in the API of sagemaker. */
   readonly value: string
 }
 
+/** Subnets and security groups of the containers. */
 export interface EndpointConfigSpecVpcConfig {
+  /** Field SecurityGroupIds of the type VpcConfig in the API of sagemaker. */
   readonly securityGroupIDs: readonly string[]
+  /** Field Subnets of the type VpcConfig in the API of sagemaker. */
   readonly subnets: readonly string[]
 }
 
 /** The desired EndpointConfig. */
 export interface EndpointConfigSpec {
+  /** Where results of asynchronous requests go. Its presence makes the endpoint asynchronous. */
   readonly asyncInferenceConfig?: EndpointConfigSpecAsyncInferenceConfig
+  /** Which requests and responses are stored, and where. */
   readonly dataCaptureConfig?: EndpointConfigSpecDataCaptureConfig
+  /** True when the containers may make no network calls. */
   readonly enableNetworkIsolation?: boolean
+  /** Name of the configuration, unique in its account and region. It cannot be changed. */
   readonly endpointConfigName: string
+  /** ARN of the role that SageMaker assumes for the endpoint. */
   readonly executionRoleARN?: string
   /** Refers to a Role, whose Status.ACKResourceMetadata.ARN is taken: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
   readonly executionRoleARNRef?: EndpointConfigSpecExecutionRoleARNRef
+  /** Explanations of predictions that the endpoint returns. */
   readonly explainerConfig?: EndpointConfigSpecExplainerConfig
+  /** Key that encrypts the storage of the instances: an id, an ARN or an alias. */
   readonly kmsKeyID?: string
+  /** Models that the endpoint serves, each with its instances and its share of the requests. */
   readonly productionVariants: readonly EndpointConfigSpecProductionVariant[]
+  /** Models that get a copy of the requests; their responses are not returned. */
   readonly shadowProductionVariants?: readonly EndpointConfigSpecShadowProductionVariant[]
+  /** Tags of the configuration. They are set when it is created. */
   readonly tags?: readonly EndpointConfigSpecTag[]
+  /** Subnets and security groups of the containers. */
   readonly vpcConfig?: EndpointConfigSpecVpcConfig
 }
 
@@ -4764,9 +5402,13 @@ export interface EndpointConfigStatusCondition {
 
 /** The object that the value comes from. */
 export interface EndpointConfigStatusResolvedReferenceReferent {
+  /** API group of the object. */
   readonly group?: string
+  /** Kind of the object. */
   readonly kind?: string
+  /** Name of the object. */
   readonly name?: string
+  /** Namespace of the object. */
   readonly namespace?: string
 }
 
@@ -4797,7 +5439,7 @@ export interface EndpointConfigStatus {
   readonly resolvedReferences?: readonly EndpointConfigStatusResolvedReference[]
 }
 
-/** Endpoint describes a Endpoint of sagemaker. */
+/** Endpoint manages one Endpoint of the AWS service sagemaker. */
 export interface Endpoint {
   readonly apiVersion: 'sagemaker.services.k8s.aws/v1alpha1'
   readonly kind: 'Endpoint'
@@ -4809,75 +5451,115 @@ export interface Endpoint {
 }
 
 export interface EndpointSpecDeploymentConfigAutoRollbackConfigurationAlarm {
+  /** Field AlarmName of the type Alarm in the API of sagemaker. */
   readonly alarmName?: string
 }
 
+/** Field AutoRollbackConfiguration of the type DeploymentConfig in the API of sagemaker. */
 export interface EndpointSpecDeploymentConfigAutoRollbackConfiguration {
+  /** Field Alarms of the type AutoRollbackConfig in the API of sagemaker. */
   readonly alarms?: readonly EndpointSpecDeploymentConfigAutoRollbackConfigurationAlarm[]
 }
 
+/** Field CanarySize of the type TrafficRoutingConfig in the API of sagemaker. */
 export interface EndpointSpecDeploymentConfigBlueGreenUpdatePolicyTrafficRoutingConfigurationCanarySize {
+  /** Field Type of the type CapacitySize in the API of sagemaker. */
   readonly type: 'CAPACITY_PERCENT' | 'INSTANCE_COUNT'
+  /** Field Value of the type CapacitySize in the API of sagemaker. */
   readonly value: number
 }
 
+/** Field LinearStepSize of the type TrafficRoutingConfig in the API of sagemaker. */
 export interface EndpointSpecDeploymentConfigBlueGreenUpdatePolicyTrafficRoutingConfigurationLinearStepSize {
+  /** Field Type of the type CapacitySize in the API of sagemaker. */
   readonly type: 'CAPACITY_PERCENT' | 'INSTANCE_COUNT'
+  /** Field Value of the type CapacitySize in the API of sagemaker. */
   readonly value: number
 }
 
+/** Field TrafficRoutingConfiguration of the type BlueGreenUpdatePolicy in the API of sagemaker. */
 export interface EndpointSpecDeploymentConfigBlueGreenUpdatePolicyTrafficRoutingConfiguration {
+  /** Field CanarySize of the type TrafficRoutingConfig in the API of sagemaker. */
   readonly canarySize?: EndpointSpecDeploymentConfigBlueGreenUpdatePolicyTrafficRoutingConfigurationCanarySize
+  /** Field LinearStepSize of the type TrafficRoutingConfig in the API of sagemaker. */
   readonly linearStepSize?: EndpointSpecDeploymentConfigBlueGreenUpdatePolicyTrafficRoutingConfigurationLinearStepSize
+  /** Field Type of the type TrafficRoutingConfig in the API of sagemaker. */
   readonly type: 'ALL_AT_ONCE' | 'CANARY' | 'LINEAR'
+  /** Field WaitIntervalInSeconds of the type TrafficRoutingConfig in the API of sagemaker. */
   readonly waitIntervalInSeconds: number
 }
 
+/** Field BlueGreenUpdatePolicy of the type DeploymentConfig in the API of sagemaker. */
 export interface EndpointSpecDeploymentConfigBlueGreenUpdatePolicy {
+  /** Field MaximumExecutionTimeoutInSeconds of the type BlueGreenUpdatePolicy in the API of sagemaker. */
   readonly maximumExecutionTimeoutInSeconds?: number
+  /** Field TerminationWaitInSeconds of the type BlueGreenUpdatePolicy in the API of sagemaker. */
   readonly terminationWaitInSeconds?: number
+  /** Field TrafficRoutingConfiguration of the type BlueGreenUpdatePolicy in the API of sagemaker. */
   readonly trafficRoutingConfiguration: EndpointSpecDeploymentConfigBlueGreenUpdatePolicyTrafficRoutingConfiguration
 }
 
+/** Field MaximumBatchSize of the type RollingUpdatePolicy in the API of sagemaker. */
 export interface EndpointSpecDeploymentConfigRollingUpdatePolicyMaximumBatchSize {
+  /** Field Type of the type CapacitySize in the API of sagemaker. */
   readonly type: 'CAPACITY_PERCENT' | 'INSTANCE_COUNT'
+  /** Field Value of the type CapacitySize in the API of sagemaker. */
   readonly value: number
 }
 
+/** Field RollbackMaximumBatchSize of the type RollingUpdatePolicy in the API of sagemaker. */
 export interface EndpointSpecDeploymentConfigRollingUpdatePolicyRollbackMaximumBatchSize {
+  /** Field Type of the type CapacitySize in the API of sagemaker. */
   readonly type: 'CAPACITY_PERCENT' | 'INSTANCE_COUNT'
+  /** Field Value of the type CapacitySize in the API of sagemaker. */
   readonly value: number
 }
 
+/** Field RollingUpdatePolicy of the type DeploymentConfig in the API of sagemaker. */
 export interface EndpointSpecDeploymentConfigRollingUpdatePolicy {
+  /** Field MaximumBatchSize of the type RollingUpdatePolicy in the API of sagemaker. */
   readonly maximumBatchSize: EndpointSpecDeploymentConfigRollingUpdatePolicyMaximumBatchSize
+  /** Field MaximumExecutionTimeoutInSeconds of the type RollingUpdatePolicy in the API of sagemaker. */
   readonly maximumExecutionTimeoutInSeconds?: number
+  /** Field RollbackMaximumBatchSize of the type RollingUpdatePolicy in the API of sagemaker. */
   readonly rollbackMaximumBatchSize?: EndpointSpecDeploymentConfigRollingUpdatePolicyRollbackMaximumBatchSize
+  /** Field WaitIntervalInSeconds of the type RollingUpdatePolicy in the API of sagemaker. */
   readonly waitIntervalInSeconds: number
 }
 
+/** How the endpoint is moved to another configuration, and when it is rolled back. */
 export interface EndpointSpecDeploymentConfig {
+  /** Field AutoRollbackConfiguration of the type DeploymentConfig in the API of sagemaker. */
   readonly autoRollbackConfiguration?: EndpointSpecDeploymentConfigAutoRollbackConfiguration
+  /** Field BlueGreenUpdatePolicy of the type DeploymentConfig in the API of sagemaker. */
   readonly blueGreenUpdatePolicy?: EndpointSpecDeploymentConfigBlueGreenUpdatePolicy
+  /** Field RollingUpdatePolicy of the type DeploymentConfig in the API of sagemaker. */
   readonly rollingUpdatePolicy?: EndpointSpecDeploymentConfigRollingUpdatePolicy
 }
 
 /** The same, by the sort of the identifier. */
 export interface EndpointSpecEndpointConfigNameRefExternalIdentifiers {
+  /** ARN of the resource. */
   readonly arn?: string
+  /** Id of the resource. */
   readonly id?: string
+  /** Name of the resource. */
   readonly name?: string
 }
 
 /** The same as name and namespace. */
 export interface EndpointSpecEndpointConfigNameRefFrom {
+  /** Name of the object. */
   readonly name: string
+  /** Its namespace; that of this object when left out. */
   readonly namespace?: string
 }
 
 /** The same as name and namespace. */
 export interface EndpointSpecEndpointConfigNameRefKubernetesReference {
+  /** Name of the object. */
   readonly name: string
+  /** Its namespace; that of this object when left out. */
   readonly namespace?: string
 }
 
@@ -4898,17 +5580,23 @@ export interface EndpointSpecEndpointConfigNameRef {
 }
 
 export interface EndpointSpecTag {
+  /** Field Key of the type Tag in the API of sagemaker. */
   readonly key: string
+  /** Field Value of the type Tag in the API of sagemaker. */
   readonly value: string
 }
 
 /** The desired Endpoint. */
 export interface EndpointSpec {
+  /** How the endpoint is moved to another configuration, and when it is rolled back. */
   readonly deploymentConfig?: EndpointSpecDeploymentConfig
+  /** Name of the endpoint configuration. A change updates the endpoint. */
   readonly endpointConfigName?: string
   /** Refers to a EndpointConfig, whose Spec.EndpointConfigName is taken: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
   readonly endpointConfigNameRef?: EndpointSpecEndpointConfigNameRef
+  /** Name of the endpoint, unique in its account and region. It cannot be changed. */
   readonly endpointName: string
+  /** Tags of the endpoint. They are set when the endpoint is created. */
   readonly tags?: readonly EndpointSpecTag[]
 }
 
@@ -4939,166 +5627,272 @@ export interface EndpointStatusCondition {
   readonly type: string
 }
 
+/** Field CurrentServerlessConfig of the type PendingProductionVariantSummary in the API of sagemaker. */
 export interface EndpointStatusPendingDeploymentSummaryProductionVariantCurrentServerlessConfig {
+  /** Field MaxConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker. */
   readonly maxConcurrency?: number
+  /** Field MemorySizeInMB of the type ProductionVariantServerlessConfig in the API of sagemaker. */
   readonly memorySizeInMB?: number
+  /** Field ProvisionedConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker. */
   readonly provisionedConcurrency?: number
 }
 
 export interface EndpointStatusPendingDeploymentSummaryProductionVariantDeployedImage {
+  /** Field ResolutionTime of the type DeployedImage in the API of sagemaker. */
   readonly resolutionTime?: string
+  /** Field ResolvedImage of the type DeployedImage in the API of sagemaker. */
   readonly resolvedImage?: string
+  /** Field SpecifiedImage of the type DeployedImage in the API of sagemaker. */
   readonly specifiedImage?: string
 }
 
+/** Field DesiredServerlessConfig of the type PendingProductionVariantSummary in the API of sagemaker. */
 export interface EndpointStatusPendingDeploymentSummaryProductionVariantDesiredServerlessConfig {
+  /** Field MaxConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker. */
   readonly maxConcurrency?: number
+  /** Field MemorySizeInMB of the type ProductionVariantServerlessConfig in the API of sagemaker. */
   readonly memorySizeInMB?: number
+  /** Field ProvisionedConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker. */
   readonly provisionedConcurrency?: number
 }
 
+/** Field ManagedInstanceScaling of the type PendingProductionVariantSummary in the API of sagemaker. */
 export interface EndpointStatusPendingDeploymentSummaryProductionVariantManagedInstanceScaling {
+  /** Field MaxInstanceCount of the type ProductionVariantManagedInstanceScaling in the API of sagemaker. */
   readonly maxInstanceCount?: number
+  /** Field MinInstanceCount of the type ProductionVariantManagedInstanceScaling in the API of sagemaker. */
   readonly minInstanceCount?: number
+  /** Field Status of the type ProductionVariantManagedInstanceScaling in the API of sagemaker. */
   readonly status?: string
 }
 
+/** Field RoutingConfig of the type PendingProductionVariantSummary in the API of sagemaker. */
 export interface EndpointStatusPendingDeploymentSummaryProductionVariantRoutingConfig {
+  /** Field RoutingStrategy of the type ProductionVariantRoutingConfig in the API of sagemaker. */
   readonly routingStrategy?: string
 }
 
 export interface EndpointStatusPendingDeploymentSummaryProductionVariantVariantStatu {
+  /** Field StartTime of the type ProductionVariantStatus in the API of sagemaker. */
   readonly startTime?: string
+  /** Field Status of the type ProductionVariantStatus in the API of sagemaker. */
   readonly status?: string
+  /** Field StatusMessage of the type ProductionVariantStatus in the API of sagemaker. */
   readonly statusMessage?: string
 }
 
 export interface EndpointStatusPendingDeploymentSummaryProductionVariant {
+  /** Field AcceleratorType of the type PendingProductionVariantSummary in the API of sagemaker. */
   readonly acceleratorType?: string
+  /** Field CurrentInstanceCount of the type PendingProductionVariantSummary in the API of sagemaker. */
   readonly currentInstanceCount?: number
+  /** Field CurrentServerlessConfig of the type PendingProductionVariantSummary in the API of sagemaker. */
   readonly currentServerlessConfig?: EndpointStatusPendingDeploymentSummaryProductionVariantCurrentServerlessConfig
+  /** Field CurrentWeight of the type PendingProductionVariantSummary in the API of sagemaker. */
   readonly currentWeight?: number
+  /** Field DeployedImages of the type PendingProductionVariantSummary in the API of sagemaker. */
   readonly deployedImages?: readonly EndpointStatusPendingDeploymentSummaryProductionVariantDeployedImage[]
+  /** Field DesiredInstanceCount of the type PendingProductionVariantSummary in the API of sagemaker. */
   readonly desiredInstanceCount?: number
+  /** Field DesiredServerlessConfig of the type PendingProductionVariantSummary in the API of sagemaker. */
   readonly desiredServerlessConfig?: EndpointStatusPendingDeploymentSummaryProductionVariantDesiredServerlessConfig
+  /** Field DesiredWeight of the type PendingProductionVariantSummary in the API of sagemaker. */
   readonly desiredWeight?: number
+  /** Field InstanceType of the type PendingProductionVariantSummary in the API of sagemaker. */
   readonly instanceType?: string
+  /** Field ManagedInstanceScaling of the type PendingProductionVariantSummary in the API of sagemaker. */
   readonly managedInstanceScaling?: EndpointStatusPendingDeploymentSummaryProductionVariantManagedInstanceScaling
+  /** Field RoutingConfig of the type PendingProductionVariantSummary in the API of sagemaker. */
   readonly routingConfig?: EndpointStatusPendingDeploymentSummaryProductionVariantRoutingConfig
+  /** Field VariantName of the type PendingProductionVariantSummary in the API of sagemaker. */
   readonly variantName?: string
+  /** Field VariantStatus of the type PendingProductionVariantSummary in the API of sagemaker. */
   readonly variantStatus?: readonly EndpointStatusPendingDeploymentSummaryProductionVariantVariantStatu[]
 }
 
+/** Field CurrentServerlessConfig of the type PendingProductionVariantSummary in the API of sagemaker. */
 export interface EndpointStatusPendingDeploymentSummaryShadowProductionVariantCurrentServerlessConfig {
+  /** Field MaxConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker. */
   readonly maxConcurrency?: number
+  /** Field MemorySizeInMB of the type ProductionVariantServerlessConfig in the API of sagemaker. */
   readonly memorySizeInMB?: number
+  /** Field ProvisionedConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker. */
   readonly provisionedConcurrency?: number
 }
 
 export interface EndpointStatusPendingDeploymentSummaryShadowProductionVariantDeployedImage {
+  /** Field ResolutionTime of the type DeployedImage in the API of sagemaker. */
   readonly resolutionTime?: string
+  /** Field ResolvedImage of the type DeployedImage in the API of sagemaker. */
   readonly resolvedImage?: string
+  /** Field SpecifiedImage of the type DeployedImage in the API of sagemaker. */
   readonly specifiedImage?: string
 }
 
+/** Field DesiredServerlessConfig of the type PendingProductionVariantSummary in the API of sagemaker. */
 export interface EndpointStatusPendingDeploymentSummaryShadowProductionVariantDesiredServerlessConfig {
+  /** Field MaxConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker. */
   readonly maxConcurrency?: number
+  /** Field MemorySizeInMB of the type ProductionVariantServerlessConfig in the API of sagemaker. */
   readonly memorySizeInMB?: number
+  /** Field ProvisionedConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker. */
   readonly provisionedConcurrency?: number
 }
 
+/** Field ManagedInstanceScaling of the type PendingProductionVariantSummary in the API of sagemaker. */
 export interface EndpointStatusPendingDeploymentSummaryShadowProductionVariantManagedInstanceScaling {
+  /** Field MaxInstanceCount of the type ProductionVariantManagedInstanceScaling in the API of sagemaker. */
   readonly maxInstanceCount?: number
+  /** Field MinInstanceCount of the type ProductionVariantManagedInstanceScaling in the API of sagemaker. */
   readonly minInstanceCount?: number
+  /** Field Status of the type ProductionVariantManagedInstanceScaling in the API of sagemaker. */
   readonly status?: string
 }
 
+/** Field RoutingConfig of the type PendingProductionVariantSummary in the API of sagemaker. */
 export interface EndpointStatusPendingDeploymentSummaryShadowProductionVariantRoutingConfig {
+  /** Field RoutingStrategy of the type ProductionVariantRoutingConfig in the API of sagemaker. */
   readonly routingStrategy?: string
 }
 
 export interface EndpointStatusPendingDeploymentSummaryShadowProductionVariantVariantStatu {
+  /** Field StartTime of the type ProductionVariantStatus in the API of sagemaker. */
   readonly startTime?: string
+  /** Field Status of the type ProductionVariantStatus in the API of sagemaker. */
   readonly status?: string
+  /** Field StatusMessage of the type ProductionVariantStatus in the API of sagemaker. */
   readonly statusMessage?: string
 }
 
 export interface EndpointStatusPendingDeploymentSummaryShadowProductionVariant {
+  /** Field AcceleratorType of the type PendingProductionVariantSummary in the API of sagemaker. */
   readonly acceleratorType?: string
+  /** Field CurrentInstanceCount of the type PendingProductionVariantSummary in the API of sagemaker. */
   readonly currentInstanceCount?: number
+  /** Field CurrentServerlessConfig of the type PendingProductionVariantSummary in the API of sagemaker. */
   readonly currentServerlessConfig?: EndpointStatusPendingDeploymentSummaryShadowProductionVariantCurrentServerlessConfig
+  /** Field CurrentWeight of the type PendingProductionVariantSummary in the API of sagemaker. */
   readonly currentWeight?: number
+  /** Field DeployedImages of the type PendingProductionVariantSummary in the API of sagemaker. */
   readonly deployedImages?: readonly EndpointStatusPendingDeploymentSummaryShadowProductionVariantDeployedImage[]
+  /** Field DesiredInstanceCount of the type PendingProductionVariantSummary in the API of sagemaker. */
   readonly desiredInstanceCount?: number
+  /** Field DesiredServerlessConfig of the type PendingProductionVariantSummary in the API of sagemaker. */
   readonly desiredServerlessConfig?: EndpointStatusPendingDeploymentSummaryShadowProductionVariantDesiredServerlessConfig
+  /** Field DesiredWeight of the type PendingProductionVariantSummary in the API of sagemaker. */
   readonly desiredWeight?: number
+  /** Field InstanceType of the type PendingProductionVariantSummary in the API of sagemaker. */
   readonly instanceType?: string
+  /** Field ManagedInstanceScaling of the type PendingProductionVariantSummary in the API of sagemaker. */
   readonly managedInstanceScaling?: EndpointStatusPendingDeploymentSummaryShadowProductionVariantManagedInstanceScaling
+  /** Field RoutingConfig of the type PendingProductionVariantSummary in the API of sagemaker. */
   readonly routingConfig?: EndpointStatusPendingDeploymentSummaryShadowProductionVariantRoutingConfig
+  /** Field VariantName of the type PendingProductionVariantSummary in the API of sagemaker. */
   readonly variantName?: string
+  /** Field VariantStatus of the type PendingProductionVariantSummary in the API of sagemaker. */
   readonly variantStatus?: readonly EndpointStatusPendingDeploymentSummaryShadowProductionVariantVariantStatu[]
 }
 
+/** The deployment that is under way. */
 export interface EndpointStatusPendingDeploymentSummary {
+  /** Field EndpointConfigName of the type PendingDeploymentSummary in the API of sagemaker. */
   readonly endpointConfigName?: string
+  /** Field ProductionVariants of the type PendingDeploymentSummary in the API of sagemaker. */
   readonly productionVariants?: readonly EndpointStatusPendingDeploymentSummaryProductionVariant[]
+  /** Field ShadowProductionVariants of the type PendingDeploymentSummary in the API of sagemaker. */
   readonly shadowProductionVariants?: readonly EndpointStatusPendingDeploymentSummaryShadowProductionVariant[]
+  /** Field StartTime of the type PendingDeploymentSummary in the API of sagemaker. */
   readonly startTime?: string
 }
 
+/** Field CurrentServerlessConfig of the type ProductionVariantSummary in the API of sagemaker. */
 export interface EndpointStatusProductionVariantCurrentServerlessConfig {
+  /** Field MaxConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker. */
   readonly maxConcurrency?: number
+  /** Field MemorySizeInMB of the type ProductionVariantServerlessConfig in the API of sagemaker. */
   readonly memorySizeInMB?: number
+  /** Field ProvisionedConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker. */
   readonly provisionedConcurrency?: number
 }
 
 export interface EndpointStatusProductionVariantDeployedImage {
+  /** Field ResolutionTime of the type DeployedImage in the API of sagemaker. */
   readonly resolutionTime?: string
+  /** Field ResolvedImage of the type DeployedImage in the API of sagemaker. */
   readonly resolvedImage?: string
+  /** Field SpecifiedImage of the type DeployedImage in the API of sagemaker. */
   readonly specifiedImage?: string
 }
 
+/** Field DesiredServerlessConfig of the type ProductionVariantSummary in the API of sagemaker. */
 export interface EndpointStatusProductionVariantDesiredServerlessConfig {
+  /** Field MaxConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker. */
   readonly maxConcurrency?: number
+  /** Field MemorySizeInMB of the type ProductionVariantServerlessConfig in the API of sagemaker. */
   readonly memorySizeInMB?: number
+  /** Field ProvisionedConcurrency of the type ProductionVariantServerlessConfig in the API of sagemaker. */
   readonly provisionedConcurrency?: number
 }
 
+/** Field ManagedInstanceScaling of the type ProductionVariantSummary in the API of sagemaker. */
 export interface EndpointStatusProductionVariantManagedInstanceScaling {
+  /** Field MaxInstanceCount of the type ProductionVariantManagedInstanceScaling in the API of sagemaker. */
   readonly maxInstanceCount?: number
+  /** Field MinInstanceCount of the type ProductionVariantManagedInstanceScaling in the API of sagemaker. */
   readonly minInstanceCount?: number
+  /** Field Status of the type ProductionVariantManagedInstanceScaling in the API of sagemaker. */
   readonly status?: string
 }
 
+/** Field RoutingConfig of the type ProductionVariantSummary in the API of sagemaker. */
 export interface EndpointStatusProductionVariantRoutingConfig {
+  /** Field RoutingStrategy of the type ProductionVariantRoutingConfig in the API of sagemaker. */
   readonly routingStrategy?: string
 }
 
 export interface EndpointStatusProductionVariantVariantStatu {
+  /** Field StartTime of the type ProductionVariantStatus in the API of sagemaker. */
   readonly startTime?: string
+  /** Field Status of the type ProductionVariantStatus in the API of sagemaker. */
   readonly status?: string
+  /** Field StatusMessage of the type ProductionVariantStatus in the API of sagemaker. */
   readonly statusMessage?: string
 }
 
 export interface EndpointStatusProductionVariant {
+  /** Field CurrentInstanceCount of the type ProductionVariantSummary in the API of sagemaker. */
   readonly currentInstanceCount?: number
+  /** Field CurrentServerlessConfig of the type ProductionVariantSummary in the API of sagemaker. */
   readonly currentServerlessConfig?: EndpointStatusProductionVariantCurrentServerlessConfig
+  /** Field CurrentWeight of the type ProductionVariantSummary in the API of sagemaker. */
   readonly currentWeight?: number
+  /** Field DeployedImages of the type ProductionVariantSummary in the API of sagemaker. */
   readonly deployedImages?: readonly EndpointStatusProductionVariantDeployedImage[]
+  /** Field DesiredInstanceCount of the type ProductionVariantSummary in the API of sagemaker. */
   readonly desiredInstanceCount?: number
+  /** Field DesiredServerlessConfig of the type ProductionVariantSummary in the API of sagemaker. */
   readonly desiredServerlessConfig?: EndpointStatusProductionVariantDesiredServerlessConfig
+  /** Field DesiredWeight of the type ProductionVariantSummary in the API of sagemaker. */
   readonly desiredWeight?: number
+  /** Field ManagedInstanceScaling of the type ProductionVariantSummary in the API of sagemaker. */
   readonly managedInstanceScaling?: EndpointStatusProductionVariantManagedInstanceScaling
+  /** Field RoutingConfig of the type ProductionVariantSummary in the API of sagemaker. */
   readonly routingConfig?: EndpointStatusProductionVariantRoutingConfig
+  /** Field VariantName of the type ProductionVariantSummary in the API of sagemaker. */
   readonly variantName?: string
+  /** Field VariantStatus of the type ProductionVariantSummary in the API of sagemaker. */
   readonly variantStatus?: readonly EndpointStatusProductionVariantVariantStatu[]
 }
 
 /** The object that the value comes from. */
 export interface EndpointStatusResolvedReferenceReferent {
+  /** API group of the object. */
   readonly group?: string
+  /** Kind of the object. */
   readonly kind?: string
+  /** Name of the object. */
   readonly name?: string
+  /** Namespace of the object. */
   readonly namespace?: string
 }
 
@@ -5123,19 +5917,25 @@ export interface EndpointStatus {
   readonly ackResourceMetadata?: EndpointStatusAckResourceMetadata
   /** Conditions of the object and of its AWS resource. */
   readonly conditions?: readonly EndpointStatusCondition[]
+  /** Time of the creation of the endpoint. */
   readonly creationTime?: string
+  /** State of the endpoint, such as Creating, InService or Failed. */
   readonly endpointStatus?: string
+  /** Reason of the failure, when the endpoint is Failed. */
   readonly failureReason?: string
+  /** Time of the last change of the endpoint. */
   readonly lastModifiedTime?: string
   /** Generation that the status belongs to. */
   readonly observedGeneration?: number
+  /** The deployment that is under way. */
   readonly pendingDeploymentSummary?: EndpointStatusPendingDeploymentSummary
+  /** Models that the endpoint serves now, with the state of their instances. */
   readonly productionVariants?: readonly EndpointStatusProductionVariant[]
   /** Each reference with its value or its state. */
   readonly resolvedReferences?: readonly EndpointStatusResolvedReference[]
 }
 
-/** Model describes a Model of sagemaker. */
+/** Model manages one Model of the AWS service sagemaker. */
 export interface Model {
   readonly apiVersion: 'sagemaker.services.k8s.aws/v1alpha1'
   readonly kind: 'Model'
@@ -5146,96 +5946,151 @@ export interface Model {
   readonly status?: ModelStatus
 }
 
+/** Field HubAccessConfig of the type S3ModelDataSource in the API of sagemaker. */
 export interface ModelSpecContainerAdditionalModelDataSourceS3DataSourceHubAccessConfig {
+  /** Field HubContentArn of the type InferenceHubAccessConfig in the API of sagemaker. */
   readonly hubContentARN: string
 }
 
+/** Field ModelAccessConfig of the type S3ModelDataSource in the API of sagemaker. */
 export interface ModelSpecContainerAdditionalModelDataSourceS3DataSourceModelAccessConfig {
+  /** Field AcceptEula of the type ModelAccessConfig in the API of sagemaker. */
   readonly acceptEula: boolean
 }
 
+/** Field S3DataSource of the type AdditionalModelDataSource in the API of sagemaker. */
 export interface ModelSpecContainerAdditionalModelDataSourceS3DataSource {
+  /** Field CompressionType of the type S3ModelDataSource in the API of sagemaker. */
   readonly compressionType: 'Gzip' | 'None'
+  /** Field ETag of the type S3ModelDataSource in the API of sagemaker. */
   readonly eTag?: string
+  /** Field HubAccessConfig of the type S3ModelDataSource in the API of sagemaker. */
   readonly hubAccessConfig?: ModelSpecContainerAdditionalModelDataSourceS3DataSourceHubAccessConfig
+  /** Field ManifestEtag of the type S3ModelDataSource in the API of sagemaker. */
   readonly manifestEtag?: string
+  /** Field ManifestS3Uri of the type S3ModelDataSource in the API of sagemaker. */
   readonly manifestS3URI?: string
+  /** Field ModelAccessConfig of the type S3ModelDataSource in the API of sagemaker. */
   readonly modelAccessConfig?: ModelSpecContainerAdditionalModelDataSourceS3DataSourceModelAccessConfig
+  /** Field S3DataType of the type S3ModelDataSource in the API of sagemaker. */
   readonly s3DataType: 'S3Object' | 'S3Prefix'
+  /** Field S3Uri of the type S3ModelDataSource in the API of sagemaker. */
   readonly s3URI: string
 }
 
 export interface ModelSpecContainerAdditionalModelDataSource {
+  /** Field ChannelName of the type AdditionalModelDataSource in the API of sagemaker. */
   readonly channelName: string
+  /** Field S3DataSource of the type AdditionalModelDataSource in the API of sagemaker. */
   readonly s3DataSource: ModelSpecContainerAdditionalModelDataSourceS3DataSource
 }
 
+/** Field RepositoryAuthConfig of the type ImageConfig in the API of sagemaker. */
 export interface ModelSpecContainerImageConfigRepositoryAuthConfig {
+  /** Field RepositoryCredentialsProviderArn of the type RepositoryAuthConfig in the API of sagemaker. */
   readonly repositoryCredentialsProviderARN: string
 }
 
+/** Field ImageConfig of the type ContainerDefinition in the API of sagemaker. */
 export interface ModelSpecContainerImageConfig {
+  /** Field RepositoryAccessMode of the type ImageConfig in the API of sagemaker. */
   readonly repositoryAccessMode: 'Platform' | 'Vpc'
+  /** Field RepositoryAuthConfig of the type ImageConfig in the API of sagemaker. */
   readonly repositoryAuthConfig?: ModelSpecContainerImageConfigRepositoryAuthConfig
 }
 
+/** Field HubAccessConfig of the type S3ModelDataSource in the API of sagemaker. */
 export interface ModelSpecContainerModelDataSourceS3DataSourceHubAccessConfig {
+  /** Field HubContentArn of the type InferenceHubAccessConfig in the API of sagemaker. */
   readonly hubContentARN: string
 }
 
+/** Field ModelAccessConfig of the type S3ModelDataSource in the API of sagemaker. */
 export interface ModelSpecContainerModelDataSourceS3DataSourceModelAccessConfig {
+  /** Field AcceptEula of the type ModelAccessConfig in the API of sagemaker. */
   readonly acceptEula: boolean
 }
 
+/** Field S3DataSource of the type ModelDataSource in the API of sagemaker. */
 export interface ModelSpecContainerModelDataSourceS3DataSource {
+  /** Field CompressionType of the type S3ModelDataSource in the API of sagemaker. */
   readonly compressionType: 'Gzip' | 'None'
+  /** Field ETag of the type S3ModelDataSource in the API of sagemaker. */
   readonly eTag?: string
+  /** Field HubAccessConfig of the type S3ModelDataSource in the API of sagemaker. */
   readonly hubAccessConfig?: ModelSpecContainerModelDataSourceS3DataSourceHubAccessConfig
+  /** Field ManifestEtag of the type S3ModelDataSource in the API of sagemaker. */
   readonly manifestEtag?: string
+  /** Field ManifestS3Uri of the type S3ModelDataSource in the API of sagemaker. */
   readonly manifestS3URI?: string
+  /** Field ModelAccessConfig of the type S3ModelDataSource in the API of sagemaker. */
   readonly modelAccessConfig?: ModelSpecContainerModelDataSourceS3DataSourceModelAccessConfig
+  /** Field S3DataType of the type S3ModelDataSource in the API of sagemaker. */
   readonly s3DataType: 'S3Object' | 'S3Prefix'
+  /** Field S3Uri of the type S3ModelDataSource in the API of sagemaker. */
   readonly s3URI: string
 }
 
+/** Field ModelDataSource of the type ContainerDefinition in the API of sagemaker. */
 export interface ModelSpecContainerModelDataSource {
+  /** Field S3DataSource of the type ModelDataSource in the API of sagemaker. */
   readonly s3DataSource?: ModelSpecContainerModelDataSourceS3DataSource
 }
 
+/** Field MultiModelConfig of the type ContainerDefinition in the API of sagemaker. */
 export interface ModelSpecContainerMultiModelConfig {
+  /** Field ModelCacheSetting of the type MultiModelConfig in the API of sagemaker. */
   readonly modelCacheSetting?: 'Disabled' | 'Enabled'
 }
 
 export interface ModelSpecContainer {
+  /** Field AdditionalModelDataSources of the type ContainerDefinition in the API of sagemaker. */
   readonly additionalModelDataSources?: readonly ModelSpecContainerAdditionalModelDataSource[]
+  /** Field ContainerHostname of the type ContainerDefinition in the API of sagemaker. */
   readonly containerHostname?: string
+  /** Field Environment of the type ContainerDefinition in the API of sagemaker. */
   readonly environment?: Readonly<Record<string, string>>
+  /** Field Image of the type ContainerDefinition in the API of sagemaker. */
   readonly image?: string
+  /** Field ImageConfig of the type ContainerDefinition in the API of sagemaker. */
   readonly imageConfig?: ModelSpecContainerImageConfig
+  /** Field InferenceSpecificationName of the type ContainerDefinition in the API of sagemaker. */
   readonly inferenceSpecificationName?: string
+  /** Field Mode of the type ContainerDefinition in the API of sagemaker. */
   readonly mode?: 'MultiModel' | 'SingleModel'
+  /** Field ModelDataSource of the type ContainerDefinition in the API of sagemaker. */
   readonly modelDataSource?: ModelSpecContainerModelDataSource
+  /** Field ModelDataUrl of the type ContainerDefinition in the API of sagemaker. */
   readonly modelDataURL?: string
+  /** Field ModelPackageName of the type ContainerDefinition in the API of sagemaker. */
   readonly modelPackageName?: string
+  /** Field MultiModelConfig of the type ContainerDefinition in the API of sagemaker. */
   readonly multiModelConfig?: ModelSpecContainerMultiModelConfig
 }
 
 /** The same, by the sort of the identifier. */
 export interface ModelSpecExecutionRoleARNRefExternalIdentifiers {
+  /** ARN of the resource. */
   readonly arn?: string
+  /** Id of the resource. */
   readonly id?: string
+  /** Name of the resource. */
   readonly name?: string
 }
 
 /** The same as name and namespace. */
 export interface ModelSpecExecutionRoleARNRefFrom {
+  /** Name of the object. */
   readonly name: string
+  /** Its namespace; that of this object when left out. */
   readonly namespace?: string
 }
 
 /** The same as name and namespace. */
 export interface ModelSpecExecutionRoleARNRefKubernetesReference {
+  /** Name of the object. */
   readonly name: string
+  /** Its namespace; that of this object when left out. */
   readonly namespace?: string
 }
 
@@ -5255,105 +6110,169 @@ export interface ModelSpecExecutionRoleARNRef {
   readonly namespace?: string
 }
 
+/** Whether the containers run one after another (Serial), or are called one by one (Direct). */
 export interface ModelSpecInferenceExecutionConfig {
+  /** Field Mode of the type InferenceExecutionConfig in the API of sagemaker. */
   readonly mode: 'Direct' | 'Serial'
 }
 
+/** Field HubAccessConfig of the type S3ModelDataSource in the API of sagemaker. */
 export interface ModelSpecPrimaryContainerAdditionalModelDataSourceS3DataSourceHubAccessConfig {
+  /** Field HubContentArn of the type InferenceHubAccessConfig in the API of sagemaker. */
   readonly hubContentARN: string
 }
 
+/** Field ModelAccessConfig of the type S3ModelDataSource in the API of sagemaker. */
 export interface ModelSpecPrimaryContainerAdditionalModelDataSourceS3DataSourceModelAccessConfig {
+  /** Field AcceptEula of the type ModelAccessConfig in the API of sagemaker. */
   readonly acceptEula: boolean
 }
 
+/** Field S3DataSource of the type AdditionalModelDataSource in the API of sagemaker. */
 export interface ModelSpecPrimaryContainerAdditionalModelDataSourceS3DataSource {
+  /** Field CompressionType of the type S3ModelDataSource in the API of sagemaker. */
   readonly compressionType: 'Gzip' | 'None'
+  /** Field ETag of the type S3ModelDataSource in the API of sagemaker. */
   readonly eTag?: string
+  /** Field HubAccessConfig of the type S3ModelDataSource in the API of sagemaker. */
   readonly hubAccessConfig?: ModelSpecPrimaryContainerAdditionalModelDataSourceS3DataSourceHubAccessConfig
+  /** Field ManifestEtag of the type S3ModelDataSource in the API of sagemaker. */
   readonly manifestEtag?: string
+  /** Field ManifestS3Uri of the type S3ModelDataSource in the API of sagemaker. */
   readonly manifestS3URI?: string
+  /** Field ModelAccessConfig of the type S3ModelDataSource in the API of sagemaker. */
   readonly modelAccessConfig?: ModelSpecPrimaryContainerAdditionalModelDataSourceS3DataSourceModelAccessConfig
+  /** Field S3DataType of the type S3ModelDataSource in the API of sagemaker. */
   readonly s3DataType: 'S3Object' | 'S3Prefix'
+  /** Field S3Uri of the type S3ModelDataSource in the API of sagemaker. */
   readonly s3URI: string
 }
 
 export interface ModelSpecPrimaryContainerAdditionalModelDataSource {
+  /** Field ChannelName of the type AdditionalModelDataSource in the API of sagemaker. */
   readonly channelName: string
+  /** Field S3DataSource of the type AdditionalModelDataSource in the API of sagemaker. */
   readonly s3DataSource: ModelSpecPrimaryContainerAdditionalModelDataSourceS3DataSource
 }
 
+/** Field RepositoryAuthConfig of the type ImageConfig in the API of sagemaker. */
 export interface ModelSpecPrimaryContainerImageConfigRepositoryAuthConfig {
+  /** Field RepositoryCredentialsProviderArn of the type RepositoryAuthConfig in the API of sagemaker. */
   readonly repositoryCredentialsProviderARN: string
 }
 
+/** Field ImageConfig of the type ContainerDefinition in the API of sagemaker. */
 export interface ModelSpecPrimaryContainerImageConfig {
+  /** Field RepositoryAccessMode of the type ImageConfig in the API of sagemaker. */
   readonly repositoryAccessMode: 'Platform' | 'Vpc'
+  /** Field RepositoryAuthConfig of the type ImageConfig in the API of sagemaker. */
   readonly repositoryAuthConfig?: ModelSpecPrimaryContainerImageConfigRepositoryAuthConfig
 }
 
+/** Field HubAccessConfig of the type S3ModelDataSource in the API of sagemaker. */
 export interface ModelSpecPrimaryContainerModelDataSourceS3DataSourceHubAccessConfig {
+  /** Field HubContentArn of the type InferenceHubAccessConfig in the API of sagemaker. */
   readonly hubContentARN: string
 }
 
+/** Field ModelAccessConfig of the type S3ModelDataSource in the API of sagemaker. */
 export interface ModelSpecPrimaryContainerModelDataSourceS3DataSourceModelAccessConfig {
+  /** Field AcceptEula of the type ModelAccessConfig in the API of sagemaker. */
   readonly acceptEula: boolean
 }
 
+/** Field S3DataSource of the type ModelDataSource in the API of sagemaker. */
 export interface ModelSpecPrimaryContainerModelDataSourceS3DataSource {
+  /** Field CompressionType of the type S3ModelDataSource in the API of sagemaker. */
   readonly compressionType: 'Gzip' | 'None'
+  /** Field ETag of the type S3ModelDataSource in the API of sagemaker. */
   readonly eTag?: string
+  /** Field HubAccessConfig of the type S3ModelDataSource in the API of sagemaker. */
   readonly hubAccessConfig?: ModelSpecPrimaryContainerModelDataSourceS3DataSourceHubAccessConfig
+  /** Field ManifestEtag of the type S3ModelDataSource in the API of sagemaker. */
   readonly manifestEtag?: string
+  /** Field ManifestS3Uri of the type S3ModelDataSource in the API of sagemaker. */
   readonly manifestS3URI?: string
+  /** Field ModelAccessConfig of the type S3ModelDataSource in the API of sagemaker. */
   readonly modelAccessConfig?: ModelSpecPrimaryContainerModelDataSourceS3DataSourceModelAccessConfig
+  /** Field S3DataType of the type S3ModelDataSource in the API of sagemaker. */
   readonly s3DataType: 'S3Object' | 'S3Prefix'
+  /** Field S3Uri of the type S3ModelDataSource in the API of sagemaker. */
   readonly s3URI: string
 }
 
+/** Field ModelDataSource of the type ContainerDefinition in the API of sagemaker. */
 export interface ModelSpecPrimaryContainerModelDataSource {
+  /** Field S3DataSource of the type ModelDataSource in the API of sagemaker. */
   readonly s3DataSource?: ModelSpecPrimaryContainerModelDataSourceS3DataSource
 }
 
+/** Field MultiModelConfig of the type ContainerDefinition in the API of sagemaker. */
 export interface ModelSpecPrimaryContainerMultiModelConfig {
+  /** Field ModelCacheSetting of the type MultiModelConfig in the API of sagemaker. */
   readonly modelCacheSetting?: 'Disabled' | 'Enabled'
 }
 
+/** Container of a model that has one. */
 export interface ModelSpecPrimaryContainer {
+  /** Field AdditionalModelDataSources of the type ContainerDefinition in the API of sagemaker. */
   readonly additionalModelDataSources?: readonly ModelSpecPrimaryContainerAdditionalModelDataSource[]
+  /** Field ContainerHostname of the type ContainerDefinition in the API of sagemaker. */
   readonly containerHostname?: string
+  /** Field Environment of the type ContainerDefinition in the API of sagemaker. */
   readonly environment?: Readonly<Record<string, string>>
+  /** Field Image of the type ContainerDefinition in the API of sagemaker. */
   readonly image?: string
+  /** Field ImageConfig of the type ContainerDefinition in the API of sagemaker. */
   readonly imageConfig?: ModelSpecPrimaryContainerImageConfig
+  /** Field InferenceSpecificationName of the type ContainerDefinition in the API of sagemaker. */
   readonly inferenceSpecificationName?: string
+  /** Field Mode of the type ContainerDefinition in the API of sagemaker. */
   readonly mode?: 'MultiModel' | 'SingleModel'
+  /** Field ModelDataSource of the type ContainerDefinition in the API of sagemaker. */
   readonly modelDataSource?: ModelSpecPrimaryContainerModelDataSource
+  /** Field ModelDataUrl of the type ContainerDefinition in the API of sagemaker. */
   readonly modelDataURL?: string
+  /** Field ModelPackageName of the type ContainerDefinition in the API of sagemaker. */
   readonly modelPackageName?: string
+  /** Field MultiModelConfig of the type ContainerDefinition in the API of sagemaker. */
   readonly multiModelConfig?: ModelSpecPrimaryContainerMultiModelConfig
 }
 
 export interface ModelSpecTag {
+  /** Field Key of the type Tag in the API of sagemaker. */
   readonly key: string
+  /** Field Value of the type Tag in the API of sagemaker. */
   readonly value: string
 }
 
+/** Subnets and security groups of the containers. */
 export interface ModelSpecVpcConfig {
+  /** Field SecurityGroupIds of the type VpcConfig in the API of sagemaker. */
   readonly securityGroupIDs: readonly string[]
+  /** Field Subnets of the type VpcConfig in the API of sagemaker. */
   readonly subnets: readonly string[]
 }
 
 /** The desired Model. */
 export interface ModelSpec {
+  /** Containers of an inference pipeline, in their order; in place of primaryContainer. */
   readonly containers?: readonly ModelSpecContainer[]
+  /** True when the containers may make no network calls. */
   readonly enableNetworkIsolation?: boolean
+  /** ARN of the role that SageMaker assumes to read the image and the artifacts of the model. */
   readonly executionRoleARN?: string
   /** Refers to a Role, whose Status.ACKResourceMetadata.ARN is taken: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
   readonly executionRoleARNRef?: ModelSpecExecutionRoleARNRef
+  /** Whether the containers run one after another (Serial), or are called one by one (Direct). */
   readonly inferenceExecutionConfig?: ModelSpecInferenceExecutionConfig
+  /** Name of the model, unique in its account and region. It cannot be changed. */
   readonly modelName: string
+  /** Container of a model that has one. */
   readonly primaryContainer?: ModelSpecPrimaryContainer
+  /** Tags of the model. They are set when the model is created. */
   readonly tags?: readonly ModelSpecTag[]
+  /** Subnets and security groups of the containers. */
   readonly vpcConfig?: ModelSpecVpcConfig
 }
 
@@ -5386,9 +6305,13 @@ export interface ModelStatusCondition {
 
 /** The object that the value comes from. */
 export interface ModelStatusResolvedReferenceReferent {
+  /** API group of the object. */
   readonly group?: string
+  /** Kind of the object. */
   readonly kind?: string
+  /** Name of the object. */
   readonly name?: string
+  /** Namespace of the object. */
   readonly namespace?: string
 }
 

@@ -12,6 +12,8 @@ export type Schema = { [keyword: string]: JsonValue }
 /** Options of {@link SchemaMaker}. */
 export interface SchemaOptions {
   readonly model: ServiceModel
+  /** Package name of the service, for descriptions. */
+  readonly service: string
   /** Emits what values must meet; left out for a status, whose values the service may extend at any time. */
   readonly constraints: boolean
 }
@@ -27,10 +29,16 @@ export class SchemaMaker {
     this.#options = options
   }
 
-  /** Returns the schema of a field with its description. Throws GeneratorError `CyclicShape`. */
-  ofField(name: string, { shape, documentation }: ShapeField, path: string = name): Schema {
-    const schema = this.#ofShape(shape, path, [])
-    return documentation === undefined || documentation === '' ? schema : { description: documentation, ...schema }
+  /**
+   * Returns the schema of a field with its description; where the model has none, it says where the field comes from.
+   * @throws GeneratorError `CyclicShape`
+   */
+  ofField(name: string, { shape, documentation }: ShapeField, origin: string): Schema {
+    return { description: documentation || this.#description(origin), ...this.#ofShape(shape, name, []) }
+  }
+
+  #description(origin: string): string {
+    return `Field ${origin} in the API of ${this.#options.service}.`
   }
 
   #ofShape(name: string, path: string, outer: readonly string[]): Schema {
@@ -85,9 +93,10 @@ export class SchemaMaker {
   ): Schema {
     const properties: Schema = {}
     for (const [name, field] of [...fields].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-      const schema = this.#ofShape(field.shape, `${path}.${name}`, inner)
-      properties[fieldName(name)] =
-        field.documentation === undefined ? schema : { description: field.documentation, ...schema }
+      properties[fieldName(name)] = {
+        description: field.documentation || this.#description(`${name} of the type ${inner.at(-1)}`),
+        ...this.#ofShape(field.shape, `${path}.${name}`, inner),
+      }
     }
     const required = [...fields].filter(([, field]) => field.required).map(([name]) => fieldName(name))
     const names = Object.keys(properties)

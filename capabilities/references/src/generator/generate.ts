@@ -2,6 +2,7 @@
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import type { PolicyRule } from '@fairlead/controller'
 import { cyclesOf } from '../engine/cycles.ts'
+import { annotationOf, referencesAnnotation } from '../engine/reference-annotation.ts'
 import type { BothSet } from '../engine/reference-table.ts'
 import { SchemaMaker } from './field-schema.ts'
 import type { Schema } from './field-schema.ts'
@@ -77,8 +78,8 @@ function kindOf(
   const { service, version, naming = 'seed', bothSet = 'prefer_external' } = options
   const kind = kindName(resource.name)
   const plural = pluralName(kind)
-  const spec = section(resource.spec, new SchemaMaker({ model, constraints: true }), true)
-  const status = section(resource.status, new SchemaMaker({ model, constraints: false }), false)
+  const spec = section(resource.spec, new SchemaMaker({ model, service, constraints: true }), true)
+  const status = section(resource.status, new SchemaMaker({ model, service, constraints: false }), false)
   for (const { at, path } of resource.config.guards) {
     const [part = '', ...names] = path.split('.')
     const root = part.toLowerCase() === 'spec' ? spec : part.toLowerCase() === 'status' ? status : undefined
@@ -88,9 +89,12 @@ function kindOf(
   const configured = [...resource.config.fields].flatMap(([path, field]) =>
     field.references === undefined ? [] : [[path, field.references] as const],
   )
-  for (const [path, field] of resource.config.fields) applyFieldConfig(spec, path, field)
+  for (const [path, field] of resource.config.fields) {
+    applyFieldConfig(spec, path, field)
+    applyFieldConfig(status, path, { description: field.description })
+  }
   const { rows, rules } = addReferences(spec, configured, { kind: resource.name, service, version, naming, bothSet })
-  const crd = definition({ kind, plural, service, version, spec, status, resource, hasReferences: rows.length > 0 })
+  const crd = definition({ kind, plural, service, version, spec, status, resource, rows })
   const renamed = rules.map(({ at, fields }) => ({ at: `${kind}${at.slice(resource.name.length)}`, fields }))
   return { kind, plural, crd, references: rows, rules: renamed }
 }
@@ -107,8 +111,8 @@ function hasField(root: Schema, names: readonly string[]): boolean {
 
 function section(fields: readonly ResourceField[], maker: SchemaMaker, constrained: boolean): Schema {
   const properties: Schema = {}
-  for (const { name, field, config } of fields)
-    properties[fieldName(name)] = config?.secret === true ? secretReference : maker.ofField(name, field)
+  for (const { name, origin, field, config } of fields)
+    properties[fieldName(name)] = config?.secret === true ? secretReference : maker.ofField(name, field, origin)
   const required = fields
     .filter(({ field, config }) => config?.required ?? field.required)
     .map(({ name }) => fieldName(name))
@@ -120,11 +124,18 @@ const secretReference: JsonObject = {
   type: 'object',
   description: 'Refers to the key of a Secret that holds the value.',
   required: ['key', 'name'],
-  properties: { key: { type: 'string' }, name: { type: 'string' }, namespace: { type: 'string' } },
+  properties: {
+    key: { type: 'string', description: 'Key in the data of the Secret.' },
+    name: { type: 'string', description: 'Name of the Secret.' },
+    namespace: { type: 'string', description: 'Namespace of the Secret; that of this object when left out.' },
+  },
 }
 
+/** Keys of a field's configuration that change its schema. */
+type ConfiguredSchema = { readonly [Key in 'immutable' | 'required' | 'description']?: FieldConfig[Key] | undefined }
+
 /** Applies what a configuration says of one field, also of a nested one. */
-function applyFieldConfig(spec: Schema, path: string, { immutable, required }: FieldConfig): void {
+function applyFieldConfig(spec: Schema, path: string, { immutable, required, description }: ConfiguredSchema): void {
   let holder: Schema | undefined = spec
   const segments = path.split('.').map(fieldName)
   for (const segment of segments.slice(0, -1)) {
@@ -134,6 +145,7 @@ function applyFieldConfig(spec: Schema, path: string, { immutable, required }: F
   const name = segments.at(-1) as string
   const properties = (holder?.['properties'] ?? {}) as Schema
   if (holder === undefined || properties[name] === undefined) return
+  if (description !== undefined) properties[name] = { ...(properties[name] as Schema), description }
   if (immutable) makeImmutable(properties[name])
   if (required === undefined || segments.length === 1) return
   const before = ((holder['required'] ?? []) as readonly string[]).filter((one) => one !== name)
@@ -188,10 +200,10 @@ const resolvedSchema: JsonObject = {
         type: 'object',
         description: 'The object that the value comes from.',
         properties: {
-          group: { type: 'string' },
-          kind: { type: 'string' },
-          namespace: { type: 'string' },
-          name: { type: 'string' },
+          group: { type: 'string', description: 'API group of the object.' },
+          kind: { type: 'string', description: 'Kind of the object.' },
+          namespace: { type: 'string', description: 'Namespace of the object.' },
+          name: { type: 'string', description: 'Name of the object.' },
         },
       },
       uid: { type: 'string', description: 'Its UID.' },
@@ -209,10 +221,12 @@ interface Definition {
   readonly spec: Schema
   readonly status: Schema
   readonly resource: Resource
-  readonly hasReferences: boolean
+  readonly rows: readonly GeneratedReference[]
 }
 
-function definition({ kind, plural, service, version, spec, status, resource, hasReferences }: Definition): KubeObject {
+function definition({ kind, plural, service, version, spec, status, resource, rows }: Definition): KubeObject {
+  const hasReferences = rows.length > 0
+  const annotation = annotationOf(rows.map(({ sourceSection: _section, ...row }) => row))
   const group = groupOf(service)
   const { shortNames } = resource.config
   const statusProperties = {
@@ -225,7 +239,10 @@ function definition({ kind, plural, service, version, spec, status, resource, ha
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${group}` },
+    metadata: {
+      name: `${plural}.${group}`,
+      ...(hasReferences ? { annotations: { [referencesAnnotation]: annotation } } : {}),
+    },
     spec: {
       group,
       names: {
@@ -246,10 +263,10 @@ function definition({ kind, plural, service, version, spec, status, resource, ha
           schema: {
             openAPIV3Schema: {
               type: 'object',
-              description: `${kind} describes a ${resource.name} of ${service}.`,
+              description: `${kind} manages one ${resource.name} of the AWS service ${service}.`,
               properties: {
-                apiVersion: { type: 'string' },
-                kind: { type: 'string' },
+                apiVersion: { type: 'string', description: 'Version of the schema of this object.' },
+                kind: { type: 'string', description: 'Kind of this object.' },
                 metadata: { type: 'object' },
                 spec: { description: `The desired ${resource.name}.`, ...spec },
                 status: { type: 'object', description: `The observed ${resource.name}.`, properties: statusProperties },

@@ -34,6 +34,8 @@ export interface FieldConfig {
   readonly type?: string
   readonly customField?: { readonly listOf?: string; readonly mapOf?: string }
   readonly print?: { readonly name: string; readonly priority?: number }
+  /** Description of the field in the CRD, in place of that of the model. */
+  readonly description?: string
 }
 
 /** Configuration of one kind. */
@@ -141,6 +143,7 @@ const keys = {
     'custom_sync',
     'print',
     'go_tag',
+    'description',
   ],
   reference: [
     'resource',
@@ -308,6 +311,7 @@ function fieldConfig(value: JsonValue, at: string): FieldConfig {
         path: required(from['path'], `${at}.from.path`),
       },
       type: string(config['type'], `${at}.type`),
+      description: string(config['description'], `${at}.description`),
       customField:
         custom &&
         defined({

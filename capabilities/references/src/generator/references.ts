@@ -43,7 +43,10 @@ const text = (maxLength: number): JsonObject => ({ type: 'string', minLength: 1,
 const named: JsonObject = {
   type: 'object',
   required: ['name'],
-  properties: { name: text(253), namespace: { type: 'string', maxLength: 63 } },
+  properties: {
+    name: { ...text(253), description: 'Name of the object.' },
+    namespace: { type: 'string', maxLength: 63, description: 'Its namespace; that of this object when left out.' },
+  },
 }
 const spellings = ['name', 'from', 'kubernetesReference', 'external', 'externalIdentifiers']
 
@@ -83,7 +86,11 @@ function referenceSchema({ kind, path }: ReferenceConfig, bounded: boolean): Jso
         description: 'The same, by the sort of the identifier.',
         minProperties: 1,
         maxProperties: 1,
-        properties: { arn: text(2048), name: text(2048), id: text(2048) },
+        properties: {
+          arn: { ...text(2048), description: 'ARN of the resource.' },
+          name: { ...text(2048), description: 'Name of the resource.' },
+          id: { ...text(2048), description: 'Id of the resource.' },
+        },
       },
       from: { ...named, description: 'The same as name and namespace.' },
       kubernetesReference: { ...named, description: 'The same as name and namespace.' },
@@ -181,6 +188,7 @@ export function addReferences(
     properties[refName] = list
       ? {
           type: 'array',
+          description: `Refers to objects of the kind ${config.kind}: one item for each value of ${name}.`,
           items: reference,
           'x-kubernetes-list-type': 'atomic',
           ...(plain['maxItems'] === undefined ? {} : { maxItems: plain['maxItems'] }),

@@ -9,6 +9,8 @@ import { fieldsOf, shapeOf } from './service-model.ts'
 /** A top-level field of a kind: its API name after renaming, and its shape. */
 export interface ResourceField {
   readonly name: string
+  /** Place of the field in the API, such as `ModelName in the request of CreateModel`. */
+  readonly origin: string
   readonly field: ShapeField
   readonly config: FieldConfig | undefined
 }
@@ -126,14 +128,16 @@ function resourceOf(model: ServiceModel, all: GeneratorConfig, operation: string
   const { inputWrapper, outputWrapper } = all.operations.get(operation) ?? {}
   const renamed = (
     fields: ReadonlyMap<string, ShapeField>,
+    message: 'request' | 'response',
     renames: ReadonlyMap<string, string> = new Map(),
   ): readonly ResourceField[] =>
     [...fields].map(([one, field]) => {
       const to = renames.get(one) ?? one
-      return { name: to, field, config: configOf(config, to) }
+      return { name: to, origin: `${one} in the ${message} of ${operation}`, field, config: configOf(config, to) }
     })
   const inputFields = renamed(
     fieldsOf(model, wrapped(model, input, inputWrapper)),
+    'request',
     config.inputRenames.get(operation),
   ).filter(({ field }) => !config.ignoreIdempotencyToken || field.idempotencyToken !== true)
   const added = addedFields(model, config, [input, output])
@@ -143,6 +147,7 @@ function resourceOf(model: ServiceModel, all: GeneratorConfig, operation: string
   for (const field of added) if (field.config?.readOnly !== true && !isIn(spec, field.name)) spec.push(field)
   const returned = renamed(
     fieldsOf(model, returnedShape(model, output, outputWrapper)),
+    'response',
     // A field that is renamed on its way in has the same name on its way out.
     new Map([...(config.inputRenames.get(operation) ?? []), ...(config.outputRenames.get(operation) ?? [])]),
   )
@@ -216,7 +221,9 @@ function addedFields(
   return [...config.fields].flatMap(([name, field]): ResourceField[] => {
     if (name.includes('.')) return []
     const shape = addedShape(model, field, own)
-    return shape === undefined ? [] : [{ name, field: { shape, required: false }, config: field }]
+    if (shape === undefined) return []
+    const origin = field.from === undefined ? name : `${field.from.path} of ${field.from.operation}`
+    return [{ name, origin, field: { shape, required: false }, config: field }]
   })
 }
 

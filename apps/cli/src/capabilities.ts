@@ -74,7 +74,10 @@ export const capabilities: readonly CapabilityEntry[] = [
     aliases: ['refs'],
     summary: 'references: a field takes its value from another object, and follows it',
     load: async () => (await import('@fairlead/references')).references,
-    commands: async () => (await import('@fairlead/references/commands')).commands,
+    commands: async () =>
+      (await import('@fairlead/references/commands')).commandsWith({
+        definitions: async () => (await import('@fairlead/aws')).crds,
+      }),
     groups: [
       {
         name: 'generate',

@@ -3,10 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { CommandContext } from '@fairlead/controller'
+import type { Command, CommandContext } from '@fairlead/controller'
 import { parseYamlDocuments } from '@fairlead/kube'
+import type { KubeObject } from '@fairlead/kube'
 import { CommandError } from '@fairlead/offline'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { commandsWith } from '@fairlead/references/commands'
 import { references } from '../src/index.ts'
 
 const example = fileURLToPath(new URL('../../../examples/database-host/manifests', import.meta.url))
@@ -19,8 +21,9 @@ afterEach(() => rmSync(folder, { recursive: true }))
 async function run(
   name: string,
   options: Record<string, unknown>,
+  commands?: readonly Command[],
 ): Promise<{ code: number; out: string; err: string }> {
-  const command = (await references.commands!()).find((one) => one.name === name)!
+  const command = (commands ?? (await references.commands!())).find((one) => one.name === name)!
   const [out, err]: [string[], string[]] = [[], []]
   const context: CommandContext = {
     arguments: [],
@@ -103,6 +106,61 @@ test('fairlead refs tree shows the graph in every format', async () => {
   expect((await run('tree', { filename: [example], output: 'dot' })).out).toContain('n0 -> n1 [label="ValueMissing"]')
   expect(JSON.parse((await run('tree', { filename: [example], output: 'json' })).out)).toMatchObject({
     references: [{ from: { name: 'shop' }, to: { name: 'main' } }, { from: { name: 'report' } }],
+  })
+})
+
+describe('fairlead refs tree on kinds with references of their own', () => {
+  const row = (kind: string): string =>
+    JSON.stringify([
+      { fieldPath: 'hostName', refPath: 'hostRef', group: 'x.dev', version: 'v1', kind, valuePath: 'status.name' },
+    ])
+  const definition = (kind: string, annotation: string): string => `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: ${kind.toLowerCase()}s.x.dev
+  annotations: { references.fairlead.dev/references: '${annotation}' }
+spec: { group: x.dev, scope: Namespaced, names: { kind: ${kind}, plural: ${kind.toLowerCase()}s }, versions: [{ name: v1 }] }
+`
+  const site = `apiVersion: x.dev/v1
+kind: Site
+metadata: { name: a, generation: 2 }
+spec: { hostRef: { name: h } }
+`
+
+  test('reads them from the CustomResourceDefinition', async () => {
+    const files = [file('crd.yaml', definition('Site', row('Host'))), file('site.yaml', site)]
+    expect((await run('tree', { filename: files })).out).toBe(
+      'Site default/a\n  -> Host default/h  ReferentNotFound (hostName)',
+    )
+  })
+
+  test('shows the state that the controller recorded for the present generation', async () => {
+    const crd = file('crd.yaml', definition('Site', row('Host')))
+    const recorded = (generation: number): string =>
+      file(
+        `site-${generation}.yaml`,
+        `${site}status:
+  observedGeneration: ${generation}
+  resolvedReferences:
+    - { path: hostName, state: Resolved, referent: { group: x.dev, kind: Host, namespace: default, name: h } }
+`,
+      )
+    expect((await run('tree', { filename: [crd, recorded(2)] })).out).toContain('Host default/h  Resolved (hostName)')
+    expect((await run('tree', { filename: [crd, recorded(1)] })).out).toContain('ReferentNotFound (hostName)')
+  })
+
+  test('takes the definitions of the program that composes it, which files need not repeat', async () => {
+    const definitions = parseYamlDocuments(definition('Site', row('Host'))) as unknown as readonly KubeObject[]
+    const commands = commandsWith({ definitions: async () => definitions })
+    expect((await run('tree', { filename: [file('site.yaml', site)] }, commands)).out).toContain('Host default/h')
+  })
+
+  test('refuses an annotation that is no list of references', async () => {
+    const files = [file('crd.yaml', definition('Site', '[{}]')), file('site.yaml', site)]
+    expect(await run('tree', { filename: files })).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('CustomResourceDefinition sites.x.dev: the annotation') as string,
+    })
   })
 })
 

@@ -1,6 +1,7 @@
 // `fairlead refs …`. Each command loads its implementation when it runs, so that `--help` stays fast.
 import { command } from '@fairlead/controller/command'
 import type { Command } from '@fairlead/controller/command'
+import type { KubeObject } from '@fairlead/kube'
 
 export { generatorCommands } from './generate.ts'
 
@@ -10,8 +11,14 @@ const filename = {
   repeatable: true,
 } as const
 
-/** All commands of the capability. */
-export const commands: readonly Command[] = [
+/** Options of {@link commandsWith}. */
+export interface CommandsOptions {
+  /** Returns the CustomResourceDefinitions of kinds with references of their own that files need not define. */
+  readonly definitions: () => Promise<readonly KubeObject[]>
+}
+
+/** Returns all commands of the capability. */
+export const commandsWith = ({ definitions }: CommandsOptions): readonly Command[] => [
   command({
     name: 'plan',
     summary: 'Print the values that ReferenceRules would set, and why some cannot be',
@@ -33,7 +40,11 @@ export const commands: readonly Command[] = [
   command({
     name: 'tree',
     summary: 'Show which object refers to which, and the state of each reference',
-    examples: ['fairlead refs tree -f .', 'fairlead refs tree -f . -o mermaid'],
+    examples: [
+      'fairlead refs tree -f .',
+      'fairlead refs tree -f . -o mermaid',
+      'kubectl get endpoints.sagemaker.services.k8s.aws,endpointconfigs -o yaml | fairlead refs tree -f -',
+    ],
     options: {
       filename,
       output: {
@@ -43,7 +54,7 @@ export const commands: readonly Command[] = [
         default: 'text',
       },
     },
-    run: async (context) => (await import('./tree.ts')).run(context),
+    run: async (context) => (await import('./tree.ts')).run(context, await definitions()),
   }),
   command({
     name: 'rbac',
@@ -62,3 +73,6 @@ export const commands: readonly Command[] = [
     run: async (context) => (await import('./rbac.ts')).run(context),
   }),
 ]
+
+/** All commands of the capability, for files that define their kinds. */
+export const commands: readonly Command[] = commandsWith({ definitions: async () => [] })

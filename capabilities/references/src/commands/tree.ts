@@ -1,25 +1,38 @@
 // `fairlead refs tree`: the graph of references among objects, with the state of each.
 import type { CommandContext } from '@fairlead/controller/command'
+import type { KubeObject } from '@fairlead/kube'
 import { exitCode } from '@fairlead/offline'
 import { byId, formatId, idKey } from '../engine/object-id.ts'
 import type { ObjectId } from '../engine/object-id.ts'
-import { readRuleManifests } from '../offline/rule-manifests.ts'
+import { readReferences } from '../offline/rule-manifests.ts'
 
 interface Reference {
   readonly from: ObjectId
   readonly to: ObjectId
-  readonly rule: string
+  /** The ReferenceRule that declares the reference. */
+  readonly rule?: string
+  /** The field below the spec that takes the value, where the kind declares the reference. */
+  readonly field?: string
   readonly state: string
 }
 
-/** Prints each referring object with what it refers to, as text, Mermaid, DOT or JSON. */
+/**
+ * Prints each referring object with what it refers to, as text, Mermaid, DOT or JSON. `definitions` are those of kinds
+ * with references of their own that the files need not define.
+ */
 export async function run(
   context: CommandContext<{ readonly filename: readonly string[]; readonly output: string }, object>,
+  definitions: readonly KubeObject[],
 ): Promise<number> {
-  const cluster = await readRuleManifests(context.options.filename, context)
-  const references = cluster.rules.flatMap((rule) =>
+  const cluster = await readReferences(context.options.filename, context, definitions)
+  const ofKinds = cluster
+    .dependents()
+    .flatMap(({ id, references }) =>
+      references.map(({ referent, path, state }): Reference => ({ from: id, to: referent, field: path, state })),
+    )
+  const ofRules = cluster.rules.flatMap((rule) =>
     cluster.targets(rule).flatMap(({ id, references: edges, plan }) =>
-      edges.map(({ to }) => ({
+      edges.map(({ to }): Reference => ({
         from: id,
         to,
         rule: rule.metadata.name ?? '',
@@ -28,7 +41,9 @@ export async function run(
     ),
   )
   context.out(
-    formats[context.options.output as keyof typeof formats](references.toSorted((a, b) => byId(a.from, b.from))),
+    formats[context.options.output as keyof typeof formats](
+      [...ofKinds, ...ofRules].toSorted((a, b) => byId(a.from, b.from)),
+    ),
   )
   return exitCode.ok
 }
@@ -43,10 +58,10 @@ const formats = {
     const lines: string[] = []
     const show = (key: string, indent: string): void => {
       shown.add(key)
-      for (const { to, rule, state } of below.get(key) ?? []) {
+      for (const { to, rule, field, state } of below.get(key) ?? []) {
         const target = idKey(to)
         const again = shown.has(target) && below.has(target)
-        lines.push(`${indent}-> ${formatId(to)}  ${state} (${rule})${again ? ' ...' : ''}`)
+        lines.push(`${indent}-> ${formatId(to)}  ${state} (${rule ?? field})${again ? ' ...' : ''}`)
         if (!again) show(target, `${indent}   `)
       }
     }

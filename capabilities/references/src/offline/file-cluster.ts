@@ -1,6 +1,6 @@
 // The port of resolution on files: referents, grants and references of other objects come from manifests.
-import { formatKey, keyOf, parseApiVersion } from '@fairlead/kube'
-import type { KubeObject } from '@fairlead/kube'
+import { formatKey, isJsonArray, isJsonObject, keyOf, parseApiVersion } from '@fairlead/kube'
+import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { KindCatalog } from '@fairlead/offline'
 import type { Manifest } from '@fairlead/offline'
 import type { ReferenceGrant, ReferenceRule } from '../api.ts'
@@ -13,7 +13,11 @@ import { ReferenceIndex, edgesOf } from '../engine/reference-index.ts'
 import type { Edge } from '../engine/reference-index.ts'
 import type { ReferentKind } from '../engine/reference-table.ts'
 import type { Lookup, ObjectCycle, Permission, Referents } from '../engine/referents.ts'
+import type { ResolvedReference } from '../engine/resolved-reference.ts'
+import { resolveReferences } from '../engine/resolve.ts'
 import { longLabelValue, selectorFrom } from '@fairlead/kube'
+import { referringKind } from './referring-kind.ts'
+import type { ReferringKind } from './referring-kind.ts'
 
 /** One target of a rule among the manifests. */
 export interface FileTarget {
@@ -23,7 +27,13 @@ export interface FileTarget {
   readonly plan: FieldPlan
 }
 
-/** The objects of manifests, with the references that the rules among them declare. */
+/** One object of a kind with references of its own. */
+export interface FileDependent {
+  readonly id: ObjectId
+  readonly references: readonly ResolvedReference[]
+}
+
+/** The objects of manifests, with the references that rules and kinds among them declare. */
 export class FileCluster implements Referents {
   readonly rules: readonly ReferenceRule[]
   readonly #manifests: readonly Manifest[]
@@ -31,12 +41,22 @@ export class FileCluster implements Referents {
   readonly #grants: readonly ReferenceGrant[]
   readonly #catalog: KindCatalog
   readonly #index = new ReferenceIndex()
+  /** group/kind -> a kind with references of its own. */
+  readonly #kinds: ReadonlyMap<string, ReferringKind>
 
-  /** Reads the references of all targets. Throws UnknownKindError for a source whose kind nothing defines. */
-  constructor(manifests: readonly Manifest[]) {
+  /**
+   * Reads the references of all objects. `definitions` are CustomResourceDefinitions of kinds that the manifests need
+   * not define. Throws UnknownKindError for a source whose kind nothing defines.
+   */
+  constructor(manifests: readonly Manifest[], definitions: readonly KubeObject[] = []) {
     this.#manifests = manifests
     const objects = manifests.map(({ object }) => object)
-    this.#catalog = new KindCatalog(objects)
+    this.#catalog = new KindCatalog([...objects, ...definitions])
+    this.#kinds = new Map(
+      [...definitions, ...objects]
+        .flatMap((object) => referringKind(object) ?? [])
+        .map((kind) => [`${kind.group}/${kind.kind}`, kind]),
+    )
     for (const object of objects)
       this.#objects.set(objectKey(object.apiVersion, object.kind, formatKey(keyOf(object))), object)
     const ofKind = (kind: string): readonly KubeObject[] =>
@@ -46,6 +66,8 @@ export class FileCluster implements Referents {
     for (const rule of this.rules)
       for (const { id, references } of this.#targetsOf(rule))
         this.#index.set(id, [...this.#index.referencesOf(id), ...references])
+    for (const { id, object, rows } of this.#ofReferringKinds())
+      this.#index.set(id, [...this.#index.referencesOf(id), ...edgesOf(id, specOf(object), rows)])
   }
 
   /** Returns the targets of a rule with the decisions on them. */
@@ -55,6 +77,27 @@ export class FileCluster implements Referents {
       ...target,
       plan: planField(target.id, target.manifest.object, fields, this),
     }))
+  }
+
+  /** Returns the objects whose kinds have references of their own, as their controller sees or has recorded them. */
+  dependents(): readonly FileDependent[] {
+    return this.#ofReferringKinds().map(({ id, object, rows }) => {
+      const resolution = resolveReferences({ id, spec: specOf(object), stored: [], exists: false }, rows, this)
+      const recorded = recordedReferences(object)
+      return { id, references: recorded ?? resolution.references }
+    })
+  }
+
+  #ofReferringKinds(): readonly {
+    readonly id: ObjectId
+    readonly object: KubeObject
+    readonly rows: ReferringKind['rows']
+  }[] {
+    return this.#manifests.flatMap(({ object }) => {
+      const { group } = parseApiVersion(object.apiVersion)
+      const kind = this.#kinds.get(`${group}/${object.kind}`)
+      return kind === undefined ? [] : [{ id: { group, kind: object.kind, ...keyOf(object) }, object, rows: kind.rows }]
+    })
   }
 
   read({ group, version, kind }: ReferentKind, namespace: string, name: string): Lookup {
@@ -92,6 +135,21 @@ export class FileCluster implements Referents {
         return { manifest, id, references: edgesOf(id, rootOf(manifest.object, fields), [fields.row]) }
       })
   }
+}
+
+function specOf(object: KubeObject): JsonObject {
+  const spec = object['spec'] as JsonValue | undefined
+  return isJsonObject(spec) ? spec : {}
+}
+
+/** Returns the references that a controller recorded for the present generation; undefined when it has not. */
+function recordedReferences(object: KubeObject): readonly ResolvedReference[] | undefined {
+  const status = object['status'] as JsonValue | undefined
+  if (!isJsonObject(status) || status['observedGeneration'] !== object.metadata.generation) return undefined
+  const recorded = status['resolvedReferences']
+  if (!isJsonArray(recorded) || !recorded.every((one) => isJsonObject(one) && isJsonObject(one['referent'])))
+    return undefined
+  return recorded as unknown as readonly ResolvedReference[]
 }
 
 function objectKey(apiVersion: string, kind: string, key: string): string {

@@ -1,7 +1,8 @@
 // The managers by the real SDK against the fake AWS over HTTP.
-import { SdkApi, managerFor, resourceKinds } from '@fairlead/aws'
+import { resourceKinds } from '@fairlead/aws'
 import type { ResourceManager } from '@fairlead/aws'
 import { FakeAws, FakeAwsServer } from '@fairlead/aws/fake'
+import { SdkApi, managerFor } from '@fairlead/aws/services'
 import { FakeClock } from '@fairlead/kube'
 import { expect, test } from 'vitest'
 

@@ -2,16 +2,10 @@
 // gives as state takes the place of the read that our engine begins with.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  AwsError,
-  finalizerOf,
-  lateInitialized,
-  managerFor,
-  reconcileResource,
-  resourceKinds,
-  serviceModel,
-} from '@fairlead/aws'
-import type { ApiObject, Observed, Outcome, ResourceKind, ResourceManager, ServiceApi } from '@fairlead/aws'
+import { AwsError, finalizerOf, lateInitialized, reconcileResource, resourceKinds } from '@fairlead/aws'
+import type { Observed, Outcome, ResourceKind, ResourceManager } from '@fairlead/aws'
+import { managerFor, serviceModel } from '@fairlead/aws/services'
+import type { ApiObject, ServiceApi } from '@fairlead/aws/services'
 import { parseYaml } from '@fairlead/kube'
 import type { Condition, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { fieldName } from '@fairlead/references/generator'

@@ -28,7 +28,11 @@ import { ReferenceWatch } from '../runtime/reference-watch.ts'
 export interface ResourceControllersOptions {
   readonly kinds: readonly ResourceKind[]
   /** Returns the calls for the resource of an object, in a region. */
-  readonly resources: (kind: ResourceKind, region: string, object: KubeObject) => ResourceManager
+  readonly resources: (
+    kind: ResourceKind,
+    region: string,
+    object: KubeObject,
+  ) => ResourceManager | Promise<ResourceManager>
   readonly settings: Settings
   readonly crossNamespace: boolean
   /** Kinds that are only read as referents: another process reconciles them. */
@@ -107,7 +111,7 @@ export class ResourceControllers implements Disposable {
         finalizer,
         settings: { ...settings, region },
         now: clock.now(),
-        manager: this.#options.resources(kind, region, object),
+        manager: await this.#options.resources(kind, region, object),
         referents: this.#watch,
         store: new ClusterStore({
           client,

@@ -5,9 +5,7 @@ import type { Logger } from '@fairlead/controller'
 import type { ResourceKind } from '../engine/resource-kind.ts'
 import type { ResourceManager } from '../engine/resource-manager.ts'
 import type { ServiceName } from '../engine/service-model.ts'
-import { managerFor } from '../services/managers.ts'
-import { SdkApi } from '../services/sdk-api.ts'
-import type { SdkOptions } from '../services/sdk-api.ts'
+import type { SdkApi, SdkOptions } from '../services/sdk-api.ts'
 import type { ServiceApi } from '../services/service-api.ts'
 
 /** Variables of the environment that give credentials, or say where they are. */
@@ -39,7 +37,7 @@ export function regionOf(environment: ConnectionOptions['environment']): string 
 export class AwsConnection implements AsyncDisposable {
   readonly #options: ConnectionOptions
   readonly #apis = new Map<string, SdkApi>()
-  readonly #managers = new Map<string, ResourceManager>()
+  readonly #managers = new Map<string, Promise<ResourceManager>>()
   #place: Promise<Omit<SdkOptions, 'region'>> | undefined
   #stopFake: (() => Promise<void>) | undefined
 
@@ -47,12 +45,11 @@ export class AwsConnection implements AsyncDisposable {
     this.#options = options
   }
 
-  /** Returns the calls for a kind in a region. */
-  manager(kind: ResourceKind, region: string): ResourceManager {
+  /** Returns the calls for a kind in a region. Loads them and the shapes of the services when first used. */
+  manager(kind: ResourceKind, region: string): Promise<ResourceManager> {
     const key = `${kind.group}/${kind.kind}/${region}`
     let manager = this.#managers.get(key)
-    if (manager === undefined)
-      this.#managers.set(key, (manager = managerFor(kind, (service) => this.#api(service, region))))
+    if (manager === undefined) this.#managers.set(key, (manager = this.#load(kind, region)))
     return manager
   }
 
@@ -62,11 +59,16 @@ export class AwsConnection implements AsyncDisposable {
     await this.#stopFake?.()
   }
 
+  async #load(kind: ResourceKind, region: string): Promise<ResourceManager> {
+    const { managerFor } = await import('../services/managers.ts')
+    return managerFor(kind, (service) => this.#api(service, region))
+  }
+
   #api(service: ServiceName, region: string): ServiceApi {
     return {
       call: async (operation, input) => {
         this.#place ??= this.#find(region)
-        const place = await this.#place
+        const [place, { SdkApi }] = await Promise.all([this.#place, import('../services/sdk-api.ts')])
         const key = `${service}/${region}`
         let api = this.#apis.get(key)
         if (api === undefined) this.#apis.set(key, (api = new SdkApi(service, { ...place, region })))

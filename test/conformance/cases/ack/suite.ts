@@ -1,7 +1,7 @@
 // ack.json: runs each case of the generator against the engine of references, of resolution and deletion against the
 // engine of AWS resources, of the timeline against their controllers.
-import { serviceModel } from '@fairlead/aws'
-import type { ServiceName } from '@fairlead/aws'
+import { serviceModel } from '@fairlead/aws/services'
+import type { ServiceName } from '@fairlead/aws/services'
 import { isJsonObject } from '@fairlead/kube'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { checkValuePath, cyclesOf } from '@fairlead/references'

@@ -1,5 +1,5 @@
-// Public API of @fairlead/aws/services: the calls of the five kinds. Start with `managerFor`. Loaded with the first call,
-// with the shapes of the services.
+// Public API of @fairlead/aws/services: the calls of the five kinds, and the shapes of the services. Start with
+// `managerFor`. Loaded when the first object is reconciled.
 export { managerFor } from './managers.ts'
 export { SdkApi } from './sdk-api.ts'
 export type { SdkOptions } from './sdk-api.ts'

@@ -7,9 +7,11 @@ import { PackageRevisionKind } from '@fairlead/packages'
 import type { PackageRevision } from '@fairlead/packages'
 import { PackageVariantKind, variants } from '@fairlead/variants'
 import type { PackageVariant } from '@fairlead/variants'
+import { expect } from 'vitest'
 import { Stage } from '../../packages/test/stage.ts'
 import { DisturbedTransport } from '../../../test/support/disturbed-transport.ts'
 import type { Disturbance } from '../../../test/support/disturbed-transport.ts'
+import { eventually } from '../../../test/support/until.ts'
 
 const account = {
   name: 'system:serviceaccount:fairlead-system:fairlead-variants',
@@ -54,6 +56,18 @@ export class VariantStage implements AsyncDisposable {
     const manager = await Manager.start({ client })
     this.#manager = manager
     this.#instance = await variants.setup(manager, { resolve: new Map(), signal: manager.signal })
+  }
+
+  /** Resolves when the controllers have made at least this many passes, and have no work left. */
+  async passes(count: number): Promise<void> {
+    const { registry } = this.#manager!.metrics
+    const sum = async (name: string): Promise<number> =>
+      (await registry.getSingleMetric(name)!.get()).values.reduce((total, { value }) => total + value, 0)
+    await eventually(async () => {
+      expect(await sum('controller_runtime_reconcile_total')).toBeGreaterThanOrEqual(count)
+      expect(await sum('workqueue_depth')).toBe(0)
+      expect(await sum('controller_runtime_active_workers')).toBe(0)
+    })
   }
 
   /** Stops the capability. */

@@ -65,8 +65,8 @@ export class GroupWriter {
 
   /**
    * Carries out a plan: adoptions, then deletes, then all others. When it deletes anything, the server checks all that
-   * it writes first: a response that the server refuses costs no output. Tries everything; then throws the errors as one
-   * (WriteError, StatusError); conflicts, which a retry resolves, only when there is no other error.
+   * it writes first: a response that the server refuses costs no output. Tries everything; then throws the errors as
+   * one (WriteError, StatusError); conflicts, which a retry resolves, only when there is no other error.
    */
   async carryOut(plan: Plan): Promise<void> {
     const errors: unknown[] = []
@@ -201,7 +201,7 @@ export class GroupWriter {
     try {
       left = await client.delete(observed, keyOf(observed), { propagation: 'Background', preconditions })
     } catch (error) {
-      // Deleted already. One that has changed is an error: its event does not count when the changed fields are ignored.
+      // Deleted already. A change is an error: its event enqueues nothing when the changed fields are ignored.
       if (isObjectNotFound(error)) return
       throw error
     }

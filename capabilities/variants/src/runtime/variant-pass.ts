@@ -45,7 +45,7 @@ interface TargetOutcome {
   readonly unmetGates?: readonly string[]
 }
 
-/** What is known of a revision whose content is as wanted. */
+/** The facts about a revision whose content is as wanted. */
 interface Settlement {
   readonly conflicts: Conflicts
   /** The revision where it is newer than the input of the pass. */
@@ -304,7 +304,7 @@ export class VariantPass {
     }
   }
 
-  /** Returns why the functions of a revision failed. Its condition does not name them, the report of the render does. */
+  /** Returns why the functions of a revision failed. Its condition does not name them; the render report does. */
   async #renderFailure(
     { name }: ObservedRevision,
     revision: PackageRevision | undefined,

@@ -2,8 +2,8 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { parse } from 'yaml'
 import { builtinResources } from '@fairlead/builtin-kinds'
+import { parseYamlDocuments } from '@fairlead/kube'
 import { root } from './sources.ts'
 
 interface Definition {
@@ -21,7 +21,8 @@ test('no short name of a capability is a name of another resource, as of one of 
   )
   const collisions: string[] = []
   for (const file of globSync('capabilities/*/crds/*.yaml', { cwd: root })) {
-    const { group, names } = (parse(readFileSync(join(root, file), 'utf8')) as Definition).spec
+    const { group, names } = (parseYamlDocuments(readFileSync(join(root, file), 'utf8'))[0] as unknown as Definition)
+      .spec
     const resource = `${names.plural}.${group}`
     for (const name of names.shortNames ?? []) {
       const other = resources.get(name)

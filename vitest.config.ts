@@ -15,7 +15,12 @@ export default defineConfig({
     pool: 'forks',
     // Most tests wait for something, and on a machine that does much else more processes get a larger share of it.
     maxWorkers: Math.max(4, availableParallelism()),
-    execArgv: sources.map((condition) => `--conditions=${condition}`),
+    execArgv: [
+      ...sources.map((condition) => `--conditions=${condition}`),
+      // Node 24 crashes now and then where threads that use WebAssembly come and go, as the threads do that load sources:
+      // V8 frees a wrapper of an import whose page it does not know (nodejs/node#64500). Without tier-up it frees none.
+      '--wasm-wrapper-tiering-budget=2147483647',
+    ],
     // A line for each file: failures are not lost among the names of tests that took half a second.
     slowTestThreshold: 10_000,
     // Only a test that fails takes so long. No test asserts how fast something is; that is for `npm run bench`.

@@ -23,6 +23,9 @@ async function start() {
   // 280 (bench/apiserver). Writes get a quarter slower by it, unless `node --min-semi-space-size=8
   // --max-semi-space-size=8` starts this file, as `npm start` does.
   setFlagsFromString('--memory-saver-mode')
+  // V8 may crash when it replaces wrappers of WebAssembly imports while threads start and end (nodejs/node#64500), and
+  // the sandbox of snippets is a thread with WebAssembly: the wrappers stay as they are.
+  setFlagsFromString('--wasm-wrapper-tiering-budget=2147483647')
   enableCompileCache()
   if (inRepository) {
     module.registerHooks({

@@ -45,6 +45,7 @@ export const aws: Capability = {
       crossNamespace: flags.crossNamespace,
     })
     return {
+      relations: (object) => controllers.relations(object),
       async stop() {
         controllers[Symbol.dispose]()
         await connection[Symbol.asyncDispose]()

@@ -31,6 +31,6 @@ export const references: Capability = {
   commands: async () => (await import('./commands/index.ts')).commands,
   async setup(manager) {
     const referenceRules = new ReferenceRules(manager)
-    return { stop: () => referenceRules.stop() }
+    return { relations: (object) => referenceRules.relations(object), stop: () => referenceRules.stop() }
   },
 }

@@ -10,6 +10,7 @@ export type {
   ReferenceRow,
   ReferenceTable,
   ReferentKind,
+  ReferringKind,
   WaitFor,
 } from './engine/reference-table.ts'
 export { formatId, idKey } from './engine/object-id.ts'
@@ -19,6 +20,10 @@ export type { ObjectId } from './engine/object-id.ts'
 export { ReferenceIndex, edgesOf } from './engine/reference-index.ts'
 export type { Edge } from './engine/reference-index.ts'
 export type { GateReason, View } from './engine/gate.ts'
+
+// both on a cluster, for a controller of any kinds
+export { ReferenceWatch } from './runtime/reference-watch.ts'
+export type { ReferenceWatchOptions } from './runtime/reference-watch.ts'
 
 // deletion, and checks of configurations
 export { decideDeletion } from './engine/deletion.ts'

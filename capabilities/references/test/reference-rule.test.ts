@@ -1,5 +1,6 @@
 // ReferenceRules on the embedded server with RBAC: values follow their source, foreign values and other namespaces are
 // left alone, and nothing happens with rights that the namespace does not have.
+import { objectReference } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { describe, expect, test } from 'vitest'
 import { eventually } from '../../../test/support/until.ts'
@@ -23,6 +24,10 @@ describe('a rule with references in annotations', () => {
     await eventually(async () =>
       expect(await stage.rule()).toMatchObject({ ready: { status: 'True' }, counts: [1, 0, 0] }),
     )
+    const [web, db] = [await stage.client.get(app, 'a/web'), await stage.client.get(database, 'a/db')]
+    const edge = { type: 'refers-to', from: objectReference(web), to: objectReference(db) }
+    expect([stage.relations(web), stage.relations(db)]).toEqual([[edge], [edge]])
+    expect(await stage.metric('fairlead_references_edges')).toEqual({ App: 1 })
 
     await stage.client.delete(database, 'a/db')
     await eventually(async () =>

@@ -2,8 +2,8 @@
 // capability's own rules and the right to watch the kinds of the test.
 import { ApiServer, memory } from '@fairlead/apiserver'
 import type { Client } from '@fairlead/client'
-import { Manager, installDefinitions } from '@fairlead/controller'
-import type { PolicyRule } from '@fairlead/controller'
+import { Manager, cacheReader, installDefinitions } from '@fairlead/controller'
+import type { CapabilityInstance, PolicyRule, Relation } from '@fairlead/controller'
 import type { Condition, JsonObject, KubeObject } from '@fairlead/kube'
 import { crd } from '../../../test/support/crd.ts'
 import { references } from '../src/index.ts'
@@ -123,8 +123,7 @@ export class Stage implements AsyncDisposable {
     const manager = await Manager.start({
       client: server.client({ as: user }),
       setup: async (starting) => {
-        const { stop } = await references.setup(starting, options)
-        stops.set(server, stop)
+        instances.set(server, await references.setup(starting, options))
       },
     })
     return new Stage(server, manager)
@@ -140,6 +139,17 @@ export class Stage implements AsyncDisposable {
     await this.client.patch(found, `${namespace}/${name}`, { merge: { status: { host } } }, { subresource: 'status' })
   }
 
+  /** Returns the edges of the graph at an object. */
+  relations(object: KubeObject): readonly Relation[] {
+    return instances.get(this.server)?.relations?.(object, cacheReader(this.#manager.informers)) ?? []
+  }
+
+  /** Returns the values of a metric by kind. */
+  async metric(name: string): Promise<Readonly<Record<string, number>>> {
+    const { values } = await this.#manager.metrics.registry.getSingleMetric(name)!.get()
+    return Object.fromEntries(values.map(({ labels, value }) => [String(labels['kind']), value]))
+  }
+
   async rule(): Promise<{
     readonly ready: Condition | undefined
     readonly problems: readonly TargetProblem[]
@@ -151,13 +161,13 @@ export class Stage implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await stops.get(this.server)?.()
+    await instances.get(this.server)?.stop()
     await this.#manager.stop(1000)
     await this.server[Symbol.asyncDispose]()
   }
 }
 
-const stops = new WeakMap<ApiServer, () => Promise<void>>()
+const instances = new WeakMap<ApiServer, CapabilityInstance>()
 
 function identity(): readonly KubeObject[] {
   const name = 'fairlead-references'

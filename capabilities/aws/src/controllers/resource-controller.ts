@@ -10,9 +10,10 @@ import {
   deletionBegan,
   generationChanged,
 } from '@fairlead/controller'
-import type { Controller, Manager, Predicate, ReconcileContext, Result } from '@fairlead/controller'
+import type { Controller, Manager, Predicate, ReconcileContext, Relation, Result } from '@fairlead/controller'
 import { formatKey } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
+import { ReferenceWatch } from '@fairlead/references'
 import type { ObjectId } from '@fairlead/references'
 import { conditionsFor } from '../engine/conditions.ts'
 import { regionAnnotation } from '../engine/policies.ts'
@@ -22,7 +23,6 @@ import type { ResourceKind } from '../engine/resource-kind.ts'
 import type { ResourceManager } from '../engine/resource-manager.ts'
 import { lastFields, statusOf, storedReferences } from '../engine/resource-status.ts'
 import { ClusterStore } from '../runtime/object-store.ts'
-import { ReferenceWatch } from '../runtime/reference-watch.ts'
 
 /** Options of {@link ResourceControllers}. */
 export interface ResourceControllersOptions {
@@ -54,7 +54,7 @@ export class ResourceControllers implements Disposable {
   readonly #options: ResourceControllersOptions
   readonly #manager: Manager
   readonly #controllers = new Map<string, Controller>()
-  readonly #watch: ReferenceWatch
+  readonly #watch: ReferenceWatch<ResourceKind>
 
   constructor(manager: Manager, options: ResourceControllersOptions) {
     const { kinds, crossNamespace, unmanaged = [], concurrency = 4 } = options
@@ -84,6 +84,11 @@ export class ResourceControllers implements Disposable {
     let busy = 0
     for (const { loop } of this.#controllers.values()) busy += loop.queue.length + loop.queue.working
     return busy
+  }
+
+  /** Returns the edges of the graph that begin or end at an object. */
+  relations(object: KubeObject): readonly Relation[] {
+    return this.#watch.relations(object)
   }
 
   [Symbol.dispose](): void {

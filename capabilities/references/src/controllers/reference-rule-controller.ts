@@ -3,7 +3,7 @@
 import { CustomResourceDefinition, isClientError, kind } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { after } from '@fairlead/controller'
-import type { Controller, Manager, ReconcileContext, Result } from '@fairlead/controller'
+import type { Controller, Manager, ReconcileContext, Relation, Result } from '@fairlead/controller'
 import {
   SelectorError,
   condition,
@@ -14,11 +14,12 @@ import {
   parseKey,
   selectorFrom,
 } from '@fairlead/kube'
-import type { Condition } from '@fairlead/kube'
+import type { Condition, KubeObject } from '@fairlead/kube'
 import type { TargetProblem } from '../api.ts'
 import { fieldManager, rowOf } from '../engine/field-plan.ts'
 import type { ReferenceRuleObject } from '../runtime/kinds.ts'
 import { referenceRuleKind } from '../runtime/kinds.ts'
+import { ReferenceMetrics } from '../runtime/reference-metrics.ts'
 import { RuleRun } from '../runtime/rule-run.ts'
 import type { RuleKinds, RuleState } from '../runtime/rule-run.ts'
 
@@ -40,9 +41,11 @@ export class ReferenceRules {
   readonly #manager: Manager
   readonly #controller: Controller<ReferenceRuleObject>
   readonly #running = new Map<string, Running>()
+  readonly #metrics: ReferenceMetrics
 
   constructor(manager: Manager) {
     this.#manager = manager
+    this.#metrics = new ReferenceMetrics(manager.metrics.registry)
     this.#controller = manager
       .controller('reference-rule')
       .for(referenceRuleKind)
@@ -56,6 +59,11 @@ export class ReferenceRules {
     let busy = 0
     for (const { run } of this.#running.values()) busy += run.loop.queue.length + run.loop.queue.working
     return busy
+  }
+
+  /** Returns the edges of the graph that begin or end at an object. */
+  relations(object: KubeObject): readonly Relation[] {
+    return [...this.#running.values()].flatMap(({ run }) => run.relations(object))
   }
 
   /** Stops all runs. */
@@ -92,6 +100,7 @@ export class ReferenceRules {
     const row = rowOf(rule, { ...source, valuePath: rule.spec.source.valuePath })
     const run = new RuleRun({
       manager: this.#manager,
+      metrics: this.#metrics,
       rule,
       kinds: accepted,
       fields: { row, annotation: rule.spec.target.reference.annotation, manager: fieldManager(name, longLabelValue) },

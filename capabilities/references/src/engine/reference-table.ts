@@ -44,5 +44,13 @@ export interface ReferenceRow extends ReferentKind {
   readonly kinds?: readonly ReferentKind[]
 }
 
+/** A kind with references of its own. */
+export interface ReferringKind {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+  readonly rows: readonly ReferenceRow[]
+}
+
 /** The rows of each kind. */
 export type ReferenceTable = Readonly<Record<string, readonly ReferenceRow[]>>

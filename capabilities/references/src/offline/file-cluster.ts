@@ -17,7 +17,7 @@ import type { ResolvedReference } from '../engine/resolved-reference.ts'
 import { resolveReferences } from '../engine/resolve.ts'
 import { longLabelValue, selectorFrom } from '@fairlead/kube'
 import { referringKind } from './referring-kind.ts'
-import type { ReferringKind } from './referring-kind.ts'
+import type { DefinedKind } from './referring-kind.ts'
 
 /** One target of a rule among the manifests. */
 export interface FileTarget {
@@ -42,7 +42,7 @@ export class FileCluster implements Referents {
   readonly #catalog: KindCatalog
   readonly #index = new ReferenceIndex()
   /** group/kind -> a kind with references of its own. */
-  readonly #kinds: ReadonlyMap<string, ReferringKind>
+  readonly #kinds: ReadonlyMap<string, DefinedKind>
 
   /**
    * Reads the references of all objects. `definitions` are CustomResourceDefinitions of kinds that the manifests need
@@ -66,7 +66,7 @@ export class FileCluster implements Referents {
     for (const rule of this.rules)
       for (const { id, references } of this.#targetsOf(rule))
         this.#index.set(id, [...this.#index.referencesOf(id), ...references])
-    for (const { id, object, rows } of this.#ofReferringKinds())
+    for (const { id, object, rows } of this.#ofDefinedKinds())
       this.#index.set(id, [...this.#index.referencesOf(id), ...edgesOf(id, specOf(object), rows)])
   }
 
@@ -81,17 +81,17 @@ export class FileCluster implements Referents {
 
   /** Returns the objects whose kinds have references of their own, as their controller sees or has recorded them. */
   dependents(): readonly FileDependent[] {
-    return this.#ofReferringKinds().map(({ id, object, rows }) => {
+    return this.#ofDefinedKinds().map(({ id, object, rows }) => {
       const resolution = resolveReferences({ id, spec: specOf(object), stored: [], exists: false }, rows, this)
       const recorded = recordedReferences(object)
       return { id, references: recorded ?? resolution.references }
     })
   }
 
-  #ofReferringKinds(): readonly {
+  #ofDefinedKinds(): readonly {
     readonly id: ObjectId
     readonly object: KubeObject
-    readonly rows: ReferringKind['rows']
+    readonly rows: DefinedKind['rows']
   }[] {
     return this.#manifests.flatMap(({ object }) => {
       const { group } = parseApiVersion(object.apiVersion)

@@ -3,20 +3,16 @@ import { isJsonArray, isJsonObject, parseApiVersion, parseJson } from '@fairlead
 import type { JsonValue, KubeObject } from '@fairlead/kube'
 import { CommandError } from '@fairlead/offline'
 import { referencesAnnotation } from '../engine/reference-annotation.ts'
-import type { ReferenceRow } from '../engine/reference-table.ts'
+import type { ReferenceRow, ReferringKind } from '../engine/reference-table.ts'
 
-/** A kind whose fields take their values from other objects. */
-export interface ReferringKind {
-  readonly group: string
-  readonly kind: string
-  readonly rows: readonly ReferenceRow[]
-}
+/** A kind whose fields take their values from other objects, in all of its versions. */
+export type DefinedKind = Omit<ReferringKind, 'version'>
 
 /**
  * Returns the kind that a CustomResourceDefinition declares references for, undefined for every other object.
  * @throws CommandError when the annotation is malformed
  */
-export function referringKind(object: KubeObject): ReferringKind | undefined {
+export function referringKind(object: KubeObject): DefinedKind | undefined {
   const annotation = object.metadata.annotations?.[referencesAnnotation]
   if (annotation === undefined || object.kind !== 'CustomResourceDefinition') return undefined
   if (parseApiVersion(object.apiVersion).group !== 'apiextensions.k8s.io') return undefined

@@ -1,9 +1,17 @@
 // Runs one ReferenceRule in one generation of its spec: targets and sources are watched, a change of a source wakes the
 // targets that see it, and the field of a target is written with the rights of its service account.
-import { isClientError } from '@fairlead/client'
 import type { Kind } from '@fairlead/client'
-import { KindUnavailable, after, serviceAccountSubject } from '@fairlead/controller'
-import type { Informer, InformerUse, Manager, Reader, Result, WorkContext, WorkLoop } from '@fairlead/controller'
+import { GrantWatch, after, serviceAccountSubject } from '@fairlead/controller'
+import type {
+  Informer,
+  InformerUse,
+  Manager,
+  ObjectReference,
+  Relation,
+  Result,
+  WorkContext,
+  WorkLoop,
+} from '@fairlead/controller'
 import {
   DisposableStack,
   formatKey,
@@ -12,6 +20,7 @@ import {
   isInvalid,
   isTerminating,
   keyOf,
+  parseApiVersion,
   parseKey,
   selectorFrom,
 } from '@fairlead/kube'
@@ -22,9 +31,11 @@ import type { FieldRule, TargetState } from '../engine/field-plan.ts'
 import type { ObjectId } from '../engine/object-id.ts'
 import { withValue } from '../engine/occurrences.ts'
 import { ReferenceIndex, edgesOf } from '../engine/reference-index.ts'
+import type { Edge } from '../engine/reference-index.ts'
 import { CachedReferents, lookUp } from './cached-referents.ts'
 import { referenceGrantKind } from './kinds.ts'
 import type { ReferenceGrantObject } from './kinds.ts'
+import type { ReferenceMetrics } from './reference-metrics.ts'
 
 /** Kinds of a rule, resolved by discovery. */
 export interface RuleKinds {
@@ -35,6 +46,7 @@ export interface RuleKinds {
 /** Options of a {@link RuleRun}. */
 export interface RuleRunOptions {
   readonly manager: Manager
+  readonly metrics: ReferenceMetrics
   readonly rule: ReferenceRule
   readonly fields: FieldRule
   readonly kinds: RuleKinds
@@ -55,8 +67,6 @@ export interface RuleState {
 const concurrency = 8
 /** Milliseconds until a write that the server refused is tried again, unless rights or the target change before. */
 const refusedRetry = 60_000
-const roleKinds = ['Role', 'RoleBinding'] as const
-const clusterRoleKinds = ['ClusterRole', 'ClusterRoleBinding'] as const
 
 /** Resolves the references of one rule. */
 export class RuleRun implements AsyncDisposable {
@@ -68,11 +78,19 @@ export class RuleRun implements AsyncDisposable {
   readonly #source: Informer
   readonly #grants: Informer<ReferenceGrantObject>
   readonly #referents: CachedReferents
+  readonly #rights: GrantWatch
+  readonly #metrics: ReferenceMetrics
+  /** Targets whose service account lacks a right. */
+  readonly #forbidden = new Set<string>()
+  /** Times of the first looks at targets that have no value yet, in milliseconds. */
+  readonly #since = new Map<string, number>()
   readonly #subscriptions = new DisposableStack()
 
   constructor(options: RuleRunOptions) {
     const { manager, rule, fields, kinds } = options
     this.#options = options
+    this.#metrics = options.metrics
+    this.#rights = new GrantWatch(manager.informers, manager.clock, () => this.#retryForbidden())
     this.loop = manager.loop<string>({
       name: `reference-rule-${rule.metadata.name}`,
       id: (key) => key,
@@ -104,10 +122,29 @@ export class RuleRun implements AsyncDisposable {
     return { targets: this.#targets, problems, isListed: unknown.length === problems.length }
   }
 
+  /** Returns the edges of the graph that begin or end at an object. */
+  relations(object: KubeObject): readonly Relation[] {
+    const { source, target } = this.#options.kinds
+    const { group } = parseApiVersion(object.apiVersion)
+    const key = keyOf(object)
+    const found: Relation[] = []
+    const add = (from: ObjectKey, to: ObjectKey): void => {
+      const ends = { from: referenceTo(target, from, this.#target), to: referenceTo(source, to, this.#source) }
+      found.push({ type: 'refers-to', ...ends })
+    }
+    if (group === target.group && object.kind === target.kind)
+      for (const { to } of this.#index.referencesOf(this.#idOfTarget(key))) add(key, to)
+    if (group === source.group && object.kind === source.kind)
+      for (const from of this.#index.dependentsOf(this.#idOfSource(key))) add(from, key)
+    return found
+  }
+
   /** Stops the run; values that were set stay. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#subscriptions.dispose()
+    this.#rights[Symbol.dispose]()
     await this.loop.stop()
+    for (const target of this.#targets.keys()) this.#setEdges(this.#idOfTarget(parseKey(target)), [])
   }
 
   #watch<T extends KubeObject>({ informer }: InformerUse<T>): Informer<T> {
@@ -132,7 +169,9 @@ export class RuleRun implements AsyncDisposable {
 
   /** Returns the targets that see a change of a source. */
   #dependentsOf(key: ObjectKey): readonly string[] {
-    return this.#index.changed(this.#idOfSource(key), lookUp(this.#source, key)).map(formatKey)
+    const woken = this.#index.changed(this.#idOfSource(key), lookUp(this.#source, key)).map(formatKey)
+    this.#metrics.woken(this.#options.kinds.target.kind, woken.length)
+    return woken
   }
 
   /** Returns the targets that refer to a namespace other than their own. */
@@ -156,13 +195,13 @@ export class RuleRun implements AsyncDisposable {
     const isSelected = (object: KubeObject): boolean =>
       selectorFrom(rule.spec.target.labelSelector ?? {}).matches(object.metadata.labels ?? {})
     if (target === undefined || isTerminating(target) || !isSelected(target)) {
-      this.#index.delete(id)
+      this.#setEdges(id, [])
       return this.#report(key, undefined)
     }
     const edges = edgesOf(id, rootOf(target, fields), [fields.row])
-    this.#index.set(id, edges)
+    this.#setEdges(id, edges)
     for (const { to } of edges) {
-      const denied = await this.#denied(id, to, context.read)
+      const denied = await this.#denied(id, to)
       if (denied !== undefined) {
         this.#report(key, denied)
         return after(refusedRetry)
@@ -175,7 +214,7 @@ export class RuleRun implements AsyncDisposable {
   }
 
   /** Returns the state of a target whose service account may not read the source. RBAC changes requeue the target. */
-  async #denied(id: ObjectId, source: ObjectId, read: Reader): Promise<TargetState | undefined> {
+  async #denied(id: ObjectId, source: ObjectId): Promise<TargetState | undefined> {
     const { manager, kinds } = this.#options
     const { group, plural: resource, version } = kinds.source
     const namespace = source.namespace === '' ? undefined : source.namespace
@@ -190,7 +229,6 @@ export class RuleRun implements AsyncDisposable {
     }
     const { allowed } = await manager.access.check(subject, access)
     if (allowed) return undefined
-    await requeueOnGrant(id.namespace, source.namespace, read)
     const place = namespace === undefined ? '' : ` in namespace ${namespace}`
     return {
       state: 'failing',
@@ -207,7 +245,7 @@ export class RuleRun implements AsyncDisposable {
     key: string,
     target: KubeObject,
     plan: { readonly do: 'set'; readonly value: JsonValue; readonly state: TargetState } | { readonly do: 'withdraw' },
-    { read, signal }: WorkContext,
+    { signal }: WorkContext,
   ): Promise<Result> {
     const { manager, fields } = this.#options
     const { apiVersion, kind, metadata } = target
@@ -219,7 +257,6 @@ export class RuleRun implements AsyncDisposable {
       await client.apply(body as unknown as KubeObject, { force: false, signal })
     } catch (error) {
       if (isForbidden(error)) {
-        await requeueOnGrant(namespace, namespace, read)
         this.#report(key, failureOf(error))
         return after(refusedRetry)
       }
@@ -231,14 +268,50 @@ export class RuleRun implements AsyncDisposable {
     return this.#report(key, plan.do === 'set' ? plan.state : undefined)
   }
 
+  #setEdges(id: ObjectId, edges: readonly Edge[]): void {
+    const before = this.#index.referencesOf(id).length
+    this.#index.set(id, edges)
+    this.#metrics.edges(id.kind, edges.length - before)
+  }
+
   #report(key: string, state: TargetState | undefined): undefined {
     const before = this.#targets.get(key)
     if (before?.state === state?.state && before?.message === state?.message && before?.reason === state?.reason)
       return undefined
+    this.#count(key, before, state)
     if (state === undefined) this.#targets.delete(key)
     else this.#targets.set(key, state)
+    if (state?.reason === 'Forbidden') this.#forbidden.add(key)
+    else this.#forbidden.delete(key)
+    if (this.#forbidden.size > 0) this.#rights.watch()
+    else this.#rights.release()
     this.#options.onStateChange()
     return undefined
+  }
+
+  #count(key: string, before: TargetState | undefined, state: TargetState | undefined): void {
+    const { kind } = this.#options.kinds.target
+    const now = this.#options.manager.clock.monotonic()
+    if (state !== undefined && state.reason !== before?.reason) this.#metrics.resolution(kind, state.reason)
+    const since = this.#since.get(key) ?? now
+    if (state?.state === 'resolved' && before?.state !== 'resolved') this.#metrics.waited(kind, now - since)
+    if (state === undefined || state.state === 'resolved') this.#since.delete(key)
+    else this.#since.set(key, since)
+  }
+
+  #retryForbidden(): void {
+    for (const key of this.#forbidden) this.loop.add(key)
+  }
+}
+
+function referenceTo({ apiVersion, kind }: Kind, { namespace, name }: ObjectKey, informer: Informer): ObjectReference {
+  const uid = informer.lastKnown.get({ namespace, name })?.metadata.uid
+  return {
+    apiVersion,
+    kind,
+    ...(namespace === '' ? {} : { namespace }),
+    name,
+    ...(uid === undefined ? {} : { uid }),
   }
 }
 
@@ -248,16 +321,4 @@ function failureOf(error: unknown): TargetState {
   if (isConflict(error)) return { state: 'failing', reason: 'FieldConflict', message }
   if (isInvalid(error)) return { state: 'failing', reason: 'Invalid', message }
   return { state: 'failing', reason: 'WriteFailed', message }
-}
-
-/** Reads the RBAC objects that can grant a right, so that their changes requeue the reader. */
-async function requeueOnGrant(account: string, source: string, read: Reader): Promise<void> {
-  const apiVersion = 'rbac.authorization.k8s.io/v1'
-  try {
-    for (const namespace of new Set([account, source]))
-      if (namespace !== '') for (const kind of roleKinds) await read.list({ apiVersion, kind }, { namespace })
-    for (const kind of clusterRoleKinds) await read.list({ apiVersion, kind })
-  } catch (error) {
-    if (!(error instanceof KindUnavailable) && !isClientError(error)) throw error
-  }
 }

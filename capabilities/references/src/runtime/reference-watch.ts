@@ -2,57 +2,64 @@
 // change. A referent that is being deleted is woken by its dependents.
 import type { Kind } from '@fairlead/client'
 import { kind as clientKind } from '@fairlead/client'
-import type { Informer, Manager, ObjectChange } from '@fairlead/controller'
-import { DisposableStack, isTerminating } from '@fairlead/kube'
+import type { Informer, Manager, ObjectChange, ObjectReference, Relation } from '@fairlead/controller'
+import { DisposableStack, isTerminating, keyOf, parseApiVersion } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
-import { ReferenceIndex, edgesOf, idKey, isGranted, referenceGrantKind } from '@fairlead/references'
-import type {
-  DependentState,
-  Lookup,
-  ObjectCycle,
-  ObjectId,
-  Permission,
-  ReferenceGrantObject,
-  Referents,
-  ReferentKind,
-} from '@fairlead/references'
-import type { ResourceKind } from '../engine/resource-kind.ts'
+import { isGranted } from '../engine/grants.ts'
+import { idKey } from '../engine/object-id.ts'
+import type { ObjectId } from '../engine/object-id.ts'
+import type { DependentState } from '../engine/deletion.ts'
+import { ReferenceIndex, edgesOf } from '../engine/reference-index.ts'
+import type { ReferentKind, ReferringKind } from '../engine/reference-table.ts'
+import type { Lookup, ObjectCycle, Permission, Referents } from '../engine/referents.ts'
+import { lookUp } from './cached-referents.ts'
+import { referenceGrantKind } from './kinds.ts'
+import type { ReferenceGrantObject } from './kinds.ts'
+import { ReferenceMetrics } from './reference-metrics.ts'
 
 /** Options of a {@link ReferenceWatch}. */
-export interface ReferenceWatchOptions {
+export interface ReferenceWatchOptions<K extends ReferringKind = ReferringKind> {
   readonly manager: Manager
-  readonly kinds: readonly ResourceKind[]
+  /** The kinds that refer, and those whose objects wait for their dependents when they are deleted. */
+  readonly kinds: readonly K[]
   /** Set when references may cross namespaces without a grant. */
   readonly crossNamespace: boolean
-  /** Returns the finalizer of a kind. */
-  readonly finalizerOf: (kind: ResourceKind) => string
+  /** Returns the finalizer of a kind: an object with it may have what it describes. */
+  readonly finalizerOf: (kind: K) => string
   /** Called for an object that has to be reconciled; must not throw. */
   readonly wake: (id: ObjectId) => void
 }
 
-interface Watched {
+interface Watched<K> {
   readonly informer: Informer
+  readonly apiVersion: string
   /** The facts of a kind of ours; undefined for one that is only referred to. */
-  readonly own: ResourceKind | undefined
+  readonly own: K | undefined
 }
 
 function kindKey({ group, kind }: { readonly group: string; readonly kind: string }): string {
   return `${group}/${kind}`
 }
 
-/** The references among all objects. */
-export class ReferenceWatch implements Referents, Disposable {
-  readonly #options: ReferenceWatchOptions
+function idOf(object: KubeObject): ObjectId {
+  return { group: parseApiVersion(object.apiVersion).group, kind: object.kind, ...keyOf(object) }
+}
+
+/** The references among all objects of a controller's kinds: the port of resolution on the cluster side. */
+export class ReferenceWatch<K extends ReferringKind = ReferringKind> implements Referents, Disposable {
+  readonly #options: ReferenceWatchOptions<K>
   readonly #index = new ReferenceIndex()
-  readonly #watched = new Map<string, Watched>()
+  readonly #metrics: ReferenceMetrics
+  readonly #watched = new Map<string, Watched<K>>()
   readonly #grants: Informer<ReferenceGrantObject> | undefined
   readonly #uses = new DisposableStack()
   /** Objects that may be creating their resource, before the cache shows their finalizer. */
   readonly #creating = new Set<string>()
 
-  constructor(options: ReferenceWatchOptions) {
+  constructor(options: ReferenceWatchOptions<K>) {
     const { manager, kinds, crossNamespace } = options
     this.#options = options
+    this.#metrics = new ReferenceMetrics(manager.metrics.registry)
     for (const own of kinds) this.#watch(own, own)
     for (const row of kinds.flatMap(({ rows }) => rows.flatMap((one) => [one, ...(one.kinds ?? [])])))
       if (!this.#watched.has(kindKey(row))) this.#watch(row, undefined)
@@ -111,6 +118,20 @@ export class ReferenceWatch implements Referents, Disposable {
     return undefined
   }
 
+  /** Returns the edges of the graph that begin or end at an object. */
+  relations(object: KubeObject): readonly Relation[] {
+    const id = idOf(object)
+    const edge = (from: ObjectId, to: ObjectId): Relation => ({
+      type: 'refers-to',
+      from: this.#referenceTo(from),
+      to: this.#referenceTo(to),
+    })
+    return [
+      ...this.#index.referencesOf(id).map(({ to }) => edge(id, to)),
+      ...this.#index.dependentsOf(id).map((dependent) => edge(dependent, id)),
+    ]
+  }
+
   /** Marks an object that begins to create its resource. */
   creating(id: ObjectId): void {
     this.#creating.add(idKey(id))
@@ -125,13 +146,10 @@ export class ReferenceWatch implements Referents, Disposable {
     this.#uses[Symbol.dispose]()
   }
 
-  #watch(
-    { group, version, kind }: Pick<ReferentKind, 'group' | 'version' | 'kind'>,
-    own: ResourceKind | undefined,
-  ): void {
+  #watch({ group, version, kind }: Pick<ReferentKind, 'group' | 'version' | 'kind'>, own: K | undefined): void {
     const of: Kind = clientKind(`${group}/${version}`, kind)
     const { informer } = this.#uses.use(this.#options.manager.use(of))
-    this.#watched.set(`${group}/${kind}`, { informer, own })
+    this.#watched.set(`${group}/${kind}`, { informer, apiVersion: of.apiVersion, own })
     this.#uses.use(
       informer.subscribe({
         changed: (change) => this.#changed(group, kind, change),
@@ -140,13 +158,22 @@ export class ReferenceWatch implements Referents, Disposable {
     )
   }
 
+  #referenceTo({ group, kind, namespace, name }: ObjectId): ObjectReference {
+    const apiVersion = this.#watched.get(`${group}/${kind}`)?.apiVersion ?? group
+    const { uid } = this.#watched.get(`${group}/${kind}`)?.informer.lastKnown.get({ namespace, name })?.metadata ?? {}
+    return {
+      apiVersion,
+      kind,
+      ...(namespace === '' ? {} : { namespace }),
+      name,
+      ...(uid === undefined ? {} : { uid }),
+    }
+  }
+
   #lookUp({ group, kind, namespace, name }: ObjectId): Lookup {
     const informer = this.#watched.get(`${group}/${kind}`)?.informer
     if (informer === undefined) return { state: 'unknown', message: `${kind}.${group} is not watched` }
-    const cache = informer.read()
-    if (!cache.known) return { state: 'unknown', message: `cannot be read: ${cache.reason.message}` }
-    const object = cache.objects.get({ namespace, name })
-    return object === undefined ? { state: 'absent' } : { state: 'found', object }
+    return lookUp(informer, { namespace, name })
   }
 
   #changed(group: string, kind: string, { type, object }: ObjectChange): void {
@@ -155,23 +182,30 @@ export class ReferenceWatch implements Referents, Disposable {
     const own = this.#watched.get(kindKey(id))?.own
     if (own !== undefined && own.rows.length > 0) {
       const spec = (object['spec'] ?? {}) as JsonObject
-      if (type === 'removed') this.#index.delete(id)
-      else this.#index.set(id, edgesOf(id, spec, own.rows))
+      const edges = type === 'removed' ? [] : edgesOf(id, spec, own.rows)
+      this.#index.set(id, edges)
+      this.#metrics.edges(kind, edges.length - before.length)
     }
     if (own !== undefined && (type === 'removed' || this.#holds(object, own))) this.#creating.delete(idKey(id))
     // The object may have been the last to hold a referent back.
     this.#wakeTerminating(before)
-    for (const dependent of this.#index.changed(id, this.#lookUp(id))) this.#options.wake(dependent)
+    this.#wakeDependents(id)
   }
 
-  #holds({ metadata }: KubeObject, own: ResourceKind): boolean {
+  #wakeDependents(referent: ObjectId): void {
+    for (const dependent of this.#index.changed(referent, this.#lookUp(referent))) {
+      this.#metrics.woken(dependent.kind, 1)
+      this.#options.wake(dependent)
+    }
+  }
+
+  #holds({ metadata }: KubeObject, own: K): boolean {
     return metadata.finalizers?.includes(this.#options.finalizerOf(own)) === true
   }
 
   /** A kind that can be read again, or no longer, changes what is known of every referent and dependent. */
   #stateChanged(group: string, kind: string): void {
-    for (const referent of this.#index.referentsOf(group, kind))
-      for (const dependent of this.#index.changed(referent, this.#lookUp(referent))) this.#options.wake(dependent)
+    for (const referent of this.#index.referentsOf(group, kind)) this.#wakeDependents(referent)
     const own = this.#watched.get(`${group}/${kind}`)?.own
     for (const row of own?.rows ?? []) this.#wakeTerminating(this.#index.referentsOf(row.group, row.kind))
   }

@@ -1,13 +1,11 @@
 // Every command of the tutorials and how-to guides, in order, as their readers type them.
 import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { launcher } from '../support/launcher.ts'
 import { missingTool, Reader, root } from './reader.ts'
 import { isAsShown, stepsOf } from './tutorial.ts'
+import { freePort } from '../support/free-port.ts'
 
 const pages = ['docs/tutorial', 'docs/how-to']
   .flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))
@@ -22,15 +20,6 @@ const start = scripts['start']!.replace('apps/cli/bin/fairlead.js', `'${launcher
 const commands = {
   npm: `[ "$1" = install ] && exit 0\n[ "$1" = start ] && exec ${start} --port 0\nexit 1`,
   npx: `command=$1; shift\n[ "$command" = fairlead ] && exec node '${launcher}' "$@"\nexec '${root}'/node_modules/.bin/$command "$@"`,
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
 }
 
 test.skipIf(missing !== undefined).each(pages)(

@@ -4,9 +4,10 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { ConfigMap, connect, loadKubeconfig } from '@fairlead/client'
+import { ConfigMap, connect } from '@fairlead/client'
 import { expect, test } from 'vitest'
 import { stepsOf } from '../docs/tutorial.ts'
+import { freePort } from '../support/free-port.ts'
 import { patience } from '../support/until.ts'
 import { UpProcess } from './up-process.ts'
 
@@ -20,8 +21,8 @@ test("the tutorial's operator survives the end of its API server and works on wh
   for (const step of stepsOf(readFileSync(join(root, 'docs/tutorial/operator.md'), 'utf8')))
     if (step.do === 'save' && step.file.endsWith('.ts')) writeFileSync(join(folder, step.file), step.text)
   const data = join(folder, 'data')
-  let server = await UpProcess.start(data, minimal)
-  const { port } = new URL((await (await loadKubeconfig({ file: server.kubeconfig })).connection()).server)
+  const args = ['--port', String(await freePort()), ...minimal]
+  let server = await UpProcess.start(data, args)
   const operator = spawn(process.execPath, ['--conditions=@fairlead/source', join(folder, 'main.ts')], {
     env: { ...process.env, KUBECONFIG: server.kubeconfig },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -30,7 +31,7 @@ test("the tutorial's operator survives the end of its API server and works on wh
   try {
     await once(operator.stdout, 'data')
     await server.kill()
-    server = await UpProcess.start(data, ['--port', port, ...minimal])
+    server = await UpProcess.start(data, args)
     const client = await connect({ file: server.kubeconfig })
     await client.apply({
       apiVersion: 'tutorial.example.com/v1',

@@ -3,8 +3,6 @@
 // bounded. Start with main().
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { Agent } from 'node:https'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -19,6 +17,7 @@ import { UpProcess } from '../faults/up-process.ts'
 import { Checks } from './checks.ts'
 import { ResumingWatch } from './resuming-watch.ts'
 import { WatchLog } from './watch-log.ts'
+import { freePort } from '../support/free-port.ts'
 
 const ConfigMap = kind<KubeObject & { data?: Record<string, string> }>('v1', 'ConfigMap', {
   plural: 'configmaps',
@@ -91,14 +90,6 @@ async function readBack(client: Client, ledger: Ledger): Promise<void> {
       `${name} is ${now.get(name) ?? 'gone'} after the restart; acknowledged was ${ledger.describe(name)}`,
     )
   ledger.settle(now)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 /** The server's resident memory in MiB; undefined where the system does not report it. */

@@ -1,8 +1,6 @@
 // The sagemaker example against moto, an emulator of AWS in Python, where `moto_server` is installed: in `npm run
 // test:long`, as Python takes its time.
 import { spawn, spawnSync } from 'node:child_process'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { isNotFound } from '@fairlead/kube'
 import { expect, test } from 'vitest'
@@ -10,20 +8,13 @@ import { manifest } from '../../../examples/stage.ts'
 import { eventually } from '../../../test/support/until.ts'
 import { Stage } from './stage.ts'
 import type { StageKind } from './stage.ts'
+import { freePort } from '../../../test/support/free-port.ts'
 
 const isWanted = process.env['FAIRLEAD_MOTO'] === '1'
 const isInstalled = isWanted && spawnSync('moto_server', ['--help'], { timeout: 60_000 }).status === 0
 if (isWanted && !isInstalled) console.log('skipped: moto_server is not installed (pip install "moto[server]")')
 const file = fileURLToPath(new URL('../../../examples/sagemaker/manifests/endpoint.yaml', import.meta.url))
 const kinds: readonly StageKind[] = ['Policy', 'Role', 'Model', 'EndpointConfig', 'Endpoint']
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
 
 test.runIf(isInstalled)('the sagemaker example is ready on moto, and is deleted from it', async () => {
   await using cleanup = new AsyncDisposableStack()

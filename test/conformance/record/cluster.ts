@@ -5,12 +5,12 @@ import type { ChildProcess } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { createWriteStream, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, get as httpsGet } from 'node:https'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { kubeconfigFor, tokens, users } from '../replay/server.ts'
 import type { ReplayServer } from '../replay/server.ts'
+import { freePort } from '../../support/free-port.ts'
 
 const readyMs = 120_000
 const controllers = 'namespace-controller,garbage-collector-controller,clusterrole-aggregation-controller'
@@ -33,15 +33,6 @@ export function binariesOfEnvironment(): Binaries | undefined {
   const controllerManager = named('KUBE_CONTROLLER_MANAGER')
   if (apiServer === undefined || etcd === undefined) return undefined
   return { apiServer, etcd, ...(controllerManager ? { controllerManager } : {}) }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('no port is free')
-  return address.port
 }
 
 /**

@@ -1,7 +1,5 @@
 // Admission webhooks over real HTTPS: the reviews that they receive, the effects of their responses, and failed calls.
 import { AsyncDisposableStack } from '@fairlead/kube'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { makeCertificates } from '@fairlead/apiserver'
 import { systemClock } from '@fairlead/client'
@@ -10,6 +8,7 @@ import { ownAddress } from '../../../../test/support/own-address.ts'
 import { failureOf, TestApi } from '../support/api.ts'
 import { patchResponse, reviewAnswer, WebhookServer } from '../support/webhook-server.ts'
 import type { WebhookAnswer } from '../support/webhook-server.ts'
+import { freePort } from '../../../../test/support/free-port.ts'
 
 let api: TestApi
 let servers: AsyncDisposableStack
@@ -727,12 +726,4 @@ describe('mutating webhooks', () => {
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setImmediate(resolve))
-}
-
-async function freePort(): Promise<number> {
-  const listener = createServer()
-  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
-  const { port } = listener.address() as AddressInfo
-  await new Promise<void>((resolve) => listener.close(() => resolve()))
-  return port
 }

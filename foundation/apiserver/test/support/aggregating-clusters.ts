@@ -5,12 +5,12 @@ import type { ChildProcess } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { get } from 'node:https'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ApiServer, kubeconfigText } from '@fairlead/apiserver'
 import { TestAuthority } from './front-proxy.ts'
+import { freePort } from '../../../../test/support/free-port.ts'
 
 /** A cluster over HTTPS. */
 export interface AggregatingCluster extends AsyncDisposable {
@@ -40,16 +40,6 @@ export const aggregatingClusters: readonly ClusterChoice[] = [
     open: openReal,
   },
 ]
-
-/** A port that is free at this moment. */
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('no port is free')
-  return address.port
-}
 
 async function openEmbedded(): Promise<AggregatingCluster> {
   const server = await ApiServer.start({ authorization: 'RBAC' })

@@ -1,9 +1,10 @@
 // The actions on the children of one parent, as data: the controller carries them out.
 import type { KubeObject } from '@fairlead/kube'
-import { isTerminating, ownerReferenceTo } from '@fairlead/kube'
+import { isTerminating } from '@fairlead/kube'
 import type { Child, ChildKind } from './child.ts'
 import { childKey } from './child.ts'
-import { updatedChild, withLastApplied } from './merge.ts'
+import type { ApplyStrategy } from './apply-strategy.ts'
+import { dynamicApply } from './apply-strategy.ts'
 
 /** One action on a child, with its reason. */
 export type ChildAction =
@@ -12,7 +13,7 @@ export type ChildAction =
       readonly op: 'update'
       readonly kind: ChildKind
       readonly observed: KubeObject
-      /** The whole object as it is written. */
+      /** The whole object as it is written; the configuration for a server-side apply. */
       readonly object: KubeObject
       readonly reason: 'Changed'
     }
@@ -22,6 +23,8 @@ export type ChildAction =
       readonly observed: KubeObject
       /** `Recreate`: it differs; it is created again after its removal. */
       readonly reason: 'NotWanted' | 'Recreate'
+      /** The configuration to check first: a child is not recreated when applying it would change nothing. */
+      readonly unless?: KubeObject
     }
   | {
       readonly op: 'keep'
@@ -39,6 +42,7 @@ export function planChildren(
   parent: KubeObject,
   observed: readonly Child[],
   desired: readonly Child[],
+  strategy: ApplyStrategy = dynamicApply,
 ): readonly ChildAction[] {
   const wanted = new Map(desired.map((child) => [childKey(child), child]))
   const existing = new Map(observed.map((child) => [childKey(child), child]))
@@ -49,14 +53,18 @@ export function planChildren(
         ? { op: 'keep', kind, observed: object, reason: 'Terminating' }
         : { op: 'delete', kind, observed: object, reason: 'NotWanted' },
     )
-  const others = [...wanted].map(([key, child]) => change(parent, existing.get(key)?.object, child))
+  const others = [...wanted].map(([key, child]) => change(parent, existing.get(key)?.object, child, strategy))
   return [...deletes, ...others]
 }
 
-function change(parent: KubeObject, observed: KubeObject | undefined, { kind, object }: Child): ChildAction {
-  if (observed === undefined)
-    return { op: 'create', kind, object: owned(withLastApplied(object), parent), reason: 'Missing' }
-  const updated = updatedChild(observed, object)
+function change(
+  parent: KubeObject,
+  observed: KubeObject | undefined,
+  { kind, object }: Child,
+  strategy: ApplyStrategy,
+): ChildAction {
+  if (observed === undefined) return { op: 'create', kind, object: strategy.created(parent, object), reason: 'Missing' }
+  const updated = strategy.updated(parent, observed, object)
   if (updated === observed) return { op: 'keep', kind, observed, reason: 'Unchanged' }
   if (isTerminating(observed)) return { op: 'keep', kind, observed, reason: 'Terminating' }
   switch (kind.method) {
@@ -64,18 +72,15 @@ function change(parent: KubeObject, observed: KubeObject | undefined, { kind, ob
       return { op: 'keep', kind, observed, reason: 'Drift' }
     case 'Recreate':
     case 'RollingRecreate':
-      return { op: 'delete', kind, observed, reason: 'Recreate' }
+      return {
+        op: 'delete',
+        kind,
+        observed,
+        reason: 'Recreate',
+        ...(strategy.applyManager === undefined ? {} : { unless: updated }),
+      }
     case 'InPlace':
     case 'RollingInPlace':
       return { op: 'update', kind, observed, object: updated, reason: 'Changed' }
-  }
-}
-
-function owned(object: KubeObject, parent: KubeObject): KubeObject {
-  const { ownerReferences = [] } = object.metadata
-  if (ownerReferences.some(({ uid }) => uid === parent.metadata.uid)) return object
-  return {
-    ...object,
-    metadata: { ...object.metadata, ownerReferences: [...ownerReferences, ownerReferenceTo(parent)] },
   }
 }

@@ -1,11 +1,15 @@
-// Carries out the actions on children: creates and replaces whole objects, as Metacontroller does.
+// Carries out the actions on children: creates and replaces whole objects, as Metacontroller does by default; with
+// server-side apply, child-applier.ts writes them.
 import type { Client } from '@fairlead/client'
-import { isObjectNotFound } from '@fairlead/client'
+import { CollisionError, isObjectNotFound } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
 import { isAlreadyExists, isConflict, isTerminating, keyOf, ownerReferenceTo } from '@fairlead/kube'
 import { formatIdentity, identityOf } from '../engine/identity.ts'
 import type { OutputWrite } from '../runtime/writer.ts'
 import { WriteError, combinedError } from '../runtime/writer.ts'
+import type { ApplyStrategy } from './apply-strategy.ts'
+import { ServerSideApply, dynamicApply } from './apply-strategy.ts'
+import { ChildApplier } from './child-applier.ts'
 import type { ChildAction } from './child-plan.ts'
 import type { Child } from './child.ts'
 import type { Claims } from './claims.ts'
@@ -15,11 +19,24 @@ export class ChildWriter {
   readonly #client: Client
   readonly #parent: KubeObject
   readonly #onWrite: (write: OutputWrite) => void
+  readonly #applier: ChildApplier | undefined
+  #hasLearned = false
 
-  constructor(client: Client, parent: KubeObject, onWrite: (write: OutputWrite) => void) {
+  constructor(
+    client: Client,
+    parent: KubeObject,
+    onWrite: (write: OutputWrite) => void,
+    strategy: ApplyStrategy = dynamicApply,
+  ) {
     this.#client = client
+    this.#applier = strategy instanceof ServerSideApply ? new ChildApplier(client, parent, strategy) : undefined
     this.#parent = parent
     this.#onWrite = onWrite
+  }
+
+  /** An apply changed nothing: the server stores other values for the same configuration, which is known from now on. */
+  get hasLearned(): boolean {
+    return this.#hasLearned
   }
 
   /**
@@ -83,17 +100,19 @@ export class ChildWriter {
       case 'update':
         return this.#update(action.observed, action.object)
       case 'delete':
+        if (action.unless !== undefined && (await this.#applier?.isUnchanged(action.observed, action.unless)) === true)
+          return true
         return this.#delete(action.observed)
     }
   }
 
   async #create(object: KubeObject): Promise<true> {
     try {
-      const after = await this.#client.create(object)
+      const after = await (this.#applier ?? this.#client).create(object)
       this.#onWrite({ op: 'create', before: undefined, after })
       return true
     } catch (error) {
-      if (!isAlreadyExists(error)) throw error
+      if (!isAlreadyExists(error) && !(error instanceof CollisionError)) throw error
       const message = `${formatIdentity(identityOf(object))} exists already and is no child of ${formatIdentity(identityOf(this.#parent))}; it is left as it is`
       throw new WriteError('NameTaken', message, { cause: error })
     }
@@ -101,8 +120,9 @@ export class ChildWriter {
 
   async #update(before: KubeObject, object: KubeObject): Promise<boolean> {
     try {
-      const after = await this.#client.update(object)
-      this.#onWrite({ op: 'update', before, after })
+      const after = await (this.#applier?.update(before, object) ?? this.#client.update(object))
+      if (after.metadata.resourceVersion === before.metadata.resourceVersion) this.#hasLearned = true
+      else this.#onWrite({ op: 'update', before, after })
       return true
     } catch (error) {
       // Deleted or changed meanwhile: the watch reports it.

@@ -14,7 +14,7 @@ export class LastAppliedError extends Error {
 }
 
 /** Fields of metadata that only the server sets: a hook that sends them changes nothing. */
-const systemFields = [
+export const systemFields: readonly string[] = [
   'selfLink',
   'uid',
   'resourceVersion',
@@ -133,7 +133,8 @@ function lastAppliedOf(observed: KubeObject): JsonObject | undefined {
   )
 }
 
-function withoutLastApplied(object: KubeObject): KubeObject {
+/** Returns an object without the annotation that records it. */
+export function withoutLastApplied(object: KubeObject): KubeObject {
   if (object.metadata.annotations?.[lastAppliedAnnotation] === undefined) return object
   const { [lastAppliedAnnotation]: _left, ...annotations } = object.metadata.annotations
   return { ...object, metadata: { ...object.metadata, annotations } }

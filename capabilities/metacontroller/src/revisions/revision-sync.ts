@@ -3,6 +3,7 @@
 import type { Client } from '@fairlead/client'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { asJson, jsonEqual, keyOf } from '@fairlead/kube'
+import type { ApplyStrategy } from '../children/apply-strategy.ts'
 import type { ChildWriter } from '../children/child-writer.ts'
 import type { Child, ChildKind } from '../children/child.ts'
 import type { Claims } from '../children/claims.ts'
@@ -33,6 +34,8 @@ export interface RevisionSyncOptions<R extends RevisionResponse> {
   readonly writer: ChildWriter
   /** Calls the hook with the parent as a revision has it; `group` distinguishes the revisions of the parent. */
   readonly ask: (parent: KubeObject, group: string) => Promise<R>
+  /** Dynamic apply when left out. */
+  readonly strategy?: ApplyStrategy
   /** Returns whether every kind is known. */
   readonly areKnown: () => boolean
   readonly onWrite: (write: OutputWrite) => void
@@ -49,14 +52,14 @@ export interface RevisionDecision<R extends RevisionResponse> {
 /** The state that decides on the revisions of a parent. */
 export type RevisionFacts<R extends RevisionResponse> = Pick<
   RevisionSyncOptions<R>,
-  'parent' | 'parentKind' | 'kinds' | 'rules' | 'children' | 'ask'
+  'parent' | 'parentKind' | 'kinds' | 'rules' | 'children' | 'ask' | 'strategy'
 > & { readonly observed: readonly ControllerRevision[] }
 
 /** Calls the hook for every revision of a parent and decides on them. Throws what `ask` throws, and ResponseError. */
 export async function decideRevisions<R extends RevisionResponse>(
   facts: RevisionFacts<R>,
 ): Promise<RevisionDecision<R>> {
-  const { parent, parentKind, kinds, rules, observed, children, ask } = facts
+  const { parent, parentKind, kinds, rules, observed, children, ask, strategy } = facts
   const patch = parentPatch(parent, rules.fieldPaths)
   const latest =
     observed.find((revision) => isRevision(revision, patch)) ?? newRevision(parent, parentKind, patch, rules)
@@ -74,7 +77,13 @@ export async function decideRevisions<R extends RevisionResponse>(
     recorded: revision.children ?? [],
     desired: responses[at]!.children,
   }))
-  const rollout = nextRollout({ parent, kinds, revisions: [first!, ...rest], observed: children })
+  const rollout = nextRollout({
+    parent,
+    kinds,
+    revisions: [first!, ...rest],
+    observed: children,
+    ...(strategy && { strategy }),
+  })
   const kept = revisions.flatMap((revision, at) => {
     const recorded = rollout.recorded[at] ?? []
     return at === 0 || recorded.length > 0 ? [{ revision, recorded }] : []

@@ -4,7 +4,9 @@ import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { isJsonObject } from '@fairlead/kube'
 import type { Child, ChildKind, StatusCheck } from '../children/child.ts'
 import { childKey, isRolling } from '../children/child.ts'
-import { LastAppliedError, updatedChild } from '../children/merge.ts'
+import type { ApplyStrategy } from '../children/apply-strategy.ts'
+import { dynamicApply } from '../children/apply-strategy.ts'
+import { LastAppliedError } from '../children/merge.ts'
 import { requestKeys } from '../engine/request.ts'
 import { ResponseError } from '../engine/response.ts'
 import type { RevisionChildren } from './revision.ts'
@@ -25,6 +27,8 @@ export interface RolloutFacts {
   /** The latest revision first. */
   readonly revisions: readonly [RevisionState, ...RevisionState[]]
   readonly observed: readonly Child[]
+  /** Dynamic apply when left out. */
+  readonly strategy?: ApplyStrategy
 }
 
 /** The condition `Updated` of the parent. */
@@ -55,7 +59,7 @@ export function nextRollout(facts: RolloutFacts): Rollout {
   for (const child of rolling) {
     const holder = claims.holderOf(child)
     const object = existing.get(childKey(child))
-    if (holder === undefined || (holder > 0 && object !== undefined && isUpdated(object, child.object)))
+    if (holder === undefined || (holder > 0 && object !== undefined && isUpdated(facts, object, child.object)))
       claims.move(child, 0)
   }
   const condition = advance(facts, claims, rolling, existing)
@@ -69,16 +73,20 @@ export function nextRollout(facts: RolloutFacts): Rollout {
 
 /** Moves the next child to the latest revision when all that are on it already are updated and pass their checks. */
 function advance(
-  { parent, revisions: [latest] }: RolloutFacts,
+  facts: RolloutFacts,
   claims: Claims,
   rolling: readonly Child[],
   existing: ReadonlyMap<string, KubeObject>,
 ): UpdatedCondition {
+  const {
+    parent,
+    revisions: [latest],
+  } = facts
   const next = rolling.find((child) => claims.holderOf(child) !== 0)
   if (next === undefined) return updated('True', 'OnLatestRevision', `latest ControllerRevision: ${latest.name}`)
   const keyed = requestKeys(parent, 'v1')
   for (const child of rolling.filter((one) => claims.holderOf(one) === 0)) {
-    const problem = unreadiness(child, existing.get(childKey(child)), keyed(child.object))
+    const problem = unreadiness(facts, child, existing.get(childKey(child)), keyed(child.object))
     if (problem !== undefined) return updated('False', 'RolloutWaiting', problem)
   }
   claims.move(next, 0)
@@ -87,6 +95,7 @@ function advance(
 
 /** Returns why the rollout has to wait for a child on the latest revision; undefined when it has not. */
 function unreadiness(
+  { parent, strategy = dynamicApply }: RolloutFacts,
   { kind, object: desired }: Child,
   object: KubeObject | undefined,
   name: string,
@@ -94,7 +103,7 @@ function unreadiness(
   const child = `child ${kind.kind} ${name}`
   if (object === undefined) return `missing ${child}`
   try {
-    if (updatedChild(object, desired) !== object) return `${child} is not updated yet`
+    if (strategy.updated(parent, object, desired) !== object) return `${child} is not updated yet`
   } catch (error) {
     if (!(error instanceof LastAppliedError)) throw error
     return `can't check if ${child} is updated: ${error.message}`
@@ -143,9 +152,13 @@ function updated(
   return { type: 'Updated', status, reason, message }
 }
 
-function isUpdated(observed: KubeObject, desired: KubeObject): boolean {
+function isUpdated(
+  { parent, strategy = dynamicApply }: RolloutFacts,
+  observed: KubeObject,
+  desired: KubeObject,
+): boolean {
   try {
-    return updatedChild(observed, desired) === observed
+    return strategy.updated(parent, observed, desired) === observed
   } catch (error) {
     if (error instanceof LastAppliedError) return false
     throw error

@@ -216,7 +216,7 @@ export class GroupWriter {
  * Has the server check an object whose name is still taken by the output that it replaces: the last thing that a create
  * finds out is that the name is taken.
  */
-async function checkSuccessor(client: Client, object: KubeObject): Promise<void> {
+export async function checkSuccessor(client: Client, object: KubeObject): Promise<void> {
   try {
     await client.create(object, { dryRun: true, fieldValidation: 'Strict' })
   } catch (error) {

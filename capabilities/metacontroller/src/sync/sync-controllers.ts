@@ -6,6 +6,7 @@ import type { Controller, Manager, ReconcileContext, Result } from '@fairlead/co
 import { after, anyOf, generationChanged, labelsChanged } from '@fairlead/controller'
 import type { Condition, KubeObject } from '@fairlead/kube'
 import { SelectorError, condition, isTerminating, parseApiVersion } from '@fairlead/kube'
+import { ServerSideApply, dynamicApply } from '../children/apply-strategy.ts'
 import type { ChildKind } from '../children/child.ts'
 import type { ResourceName } from '../engine/kinds.ts'
 import type { ResolvedResource } from '../engine/resource.ts'
@@ -194,6 +195,8 @@ export class SyncControllers<C extends KubeObject> {
       hooks,
       resyncPeriodSeconds: spec.resyncPeriodSeconds,
       workers: this.#settings.workers,
+      strategy:
+        this.#settings.applyManager === undefined ? dynamicApply : new ServerSideApply(this.#settings.applyManager),
       resolve: (resource) => discoveredResource(this.#manager.client.discovery, resource),
       onStateChange: () => this.#controller.loop.queue.addAfter(name, reportInterval),
     })

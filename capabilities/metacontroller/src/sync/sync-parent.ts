@@ -3,6 +3,7 @@ import type { Client } from '@fairlead/client'
 import { addFinalizer, removeFinalizer } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { isTerminating } from '@fairlead/kube'
+import type { ApplyStrategy } from '../children/apply-strategy.ts'
 import { ChildWriter } from '../children/child-writer.ts'
 import type { ChildAction } from '../children/child-plan.ts'
 import { planChildren } from '../children/child-plan.ts'
@@ -27,6 +28,8 @@ export interface SyncParentOptions {
   readonly controller: KubeObject
   readonly client: Client
   readonly signal: AbortSignal
+  /** How children are written. */
+  readonly strategy: ApplyStrategy
   readonly onWrite: (write: OutputWrite) => void
 }
 
@@ -34,6 +37,8 @@ export interface SyncParentOptions {
 export interface SyncOutcome {
   /** Something is not known yet; sync again then. */
   readonly isHeld: boolean
+  /** More is known about the children than before: a rollout may go on, although nothing was written. */
+  readonly again?: boolean
   readonly resyncAfterSeconds: number | undefined
 }
 
@@ -48,7 +53,7 @@ export async function syncParent(
   kind: ParentKind,
   options: SyncParentOptions,
 ): Promise<SyncOutcome> {
-  const { flavour, caches, hooks, customize, client, onWrite } = options
+  const { flavour, caches, hooks, customize, client, strategy, onWrite } = options
   const { finalizer } = flavour
   const hasFinalizeHook = hooks.finalize !== undefined
   const stepOf = (parent: KubeObject): ReturnType<typeof parentStep> =>
@@ -66,7 +71,7 @@ export async function syncParent(
   const hook = step === 'finalize' ? hooks.finalize : hooks.sync
   if (step === 'ignore' || hook === undefined) return done
   const finalizing = step === 'finalize'
-  const writer = new ChildWriter(client, parent, onWrite)
+  const writer = new ChildWriter(client, parent, onWrite, strategy)
   const children = await writer.claim(flavour.claim(parent, caches.candidates(parent)))
   const related: readonly ObjectsOfKind[] | undefined =
     customize === undefined ? [] : await customize.related(parent, options.signal)
@@ -95,12 +100,13 @@ export async function syncParent(
           children,
           client,
           writer,
+          strategy,
           ask,
           areKnown: () => caches.areKnown,
           onWrite,
         })
   if (response === undefined) return { ...done, isHeld: true }
-  const plan = planChildren(parent, children, response.children)
+  const plan = planChildren(parent, children, response.children, strategy)
   // A kind may have been lost during the call: a child that is missing is unknown then, not deleted.
   if (!caches.areKnown) return { ...done, isHeld: true }
   const write = { client, kind, change: flavour.parentChange(parent, response), onWrite }
@@ -131,7 +137,7 @@ export async function syncParent(
     // The status says what was observed, even when not all children could be written.
     await writeParent({ ...write, parent })
   }
-  return outcome
+  return { ...outcome, again: rules !== undefined && writer.hasLearned }
 }
 
 /**

@@ -26,14 +26,14 @@ import type { FailingGroup, GroupRef } from '../runtime/group-state.ts'
 import { GroupState, groupId } from '../runtime/group-state.ts'
 import { Customize } from './customize.ts'
 import type { Flavour } from './flavour.ts'
+import type { ApplyStrategy } from '../children/apply-strategy.ts'
+import { ServerSideApply, fieldManager } from '../children/apply-strategy.ts'
 import { SyncCaches } from './sync-caches.ts'
 import type { SyncHooks } from './sync-hooks.ts'
 import type { SyncOutcome } from './sync-parent.ts'
 import { syncParent } from './sync-parent.ts'
 import { customizeRequest } from './sync-request.ts'
 
-/** The field manager of Metacontroller, so that objects do not depend on their writer. */
-const fieldManager = 'metacontroller'
 /** Attempts to remove a finalizer from a parent that others write at the same time. */
 const removalAttempts = 5
 
@@ -55,6 +55,8 @@ export interface SyncRunOptions {
   readonly resyncPeriodSeconds: number | undefined
   /** Parents synced at a time. */
   readonly workers: number
+  /** How children are written. */
+  readonly strategy: ApplyStrategy
   readonly resolve: (name: ResourceName) => Promise<ResolvedResource>
   /** Called when {@link SyncRun.state} may have changed; must not throw. */
   readonly onStateChange: () => void
@@ -198,9 +200,10 @@ export class SyncRun {
         controller: current(),
         client: context.client,
         signal: AbortSignal.any([context.signal, this.#calls.signal]),
+        strategy: this.#options.strategy,
         onWrite: (write) => this.#state.wrote(group, write),
       })
-      if (!this.#state.setHeld(group, outcome.isHeld, releases)) this.loop.add(group)
+      if (!this.#state.setHeld(group, outcome.isHeld, releases) || outcome.again === true) this.loop.add(group)
       if (this.#state.succeed(group)) this.#options.onStateChange()
       return this.#next(group, outcome, context.clock.now())
     } catch (error) {
@@ -274,7 +277,9 @@ export class SyncRun {
 
   #onChild(change: ObjectChange): void {
     if (!isNewVersion(change)) return
-    const { flavour } = this.#options
+    const { flavour, strategy } = this.#options
+    if (change.type === 'removed' && strategy instanceof ServerSideApply)
+      strategy.forget(change.object.metadata.uid ?? '')
     const owners = new Set<string>()
     for (const object of [change.object, change.previous]) {
       const owner = object === undefined ? undefined : controllerOf(object)

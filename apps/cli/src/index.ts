@@ -1,4 +1,5 @@
 export { capabilities } from './capabilities.ts'
 export type { CapabilityEntry } from './capabilities.ts'
 export { main } from './main.ts'
-export { program, version } from './program.ts'
+export { program } from './program.ts'
+export { version } from './version.ts'

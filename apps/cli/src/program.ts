@@ -1,17 +1,12 @@
 // Declares the tree of commands; their implementations load when one of them runs.
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Help, Option } from 'commander'
 import { addBackupCommands } from './backup/commands.ts'
 import { addCapabilityCommands } from './capability-command.ts'
 import { addCompletionCommands } from './completion/commands.ts'
 import { describe } from './help-text.ts'
+import { addInstallCommands } from './install/commands.ts'
 import { addUpCommands } from './up/commands.ts'
-
-/** Returns the version in package.json. */
-export function version(): string {
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
-}
+import { version } from './version.ts'
 
 /** Returns the program. Only the `wanted` capability's group has its commands; `all` loads those of all groups. */
 export async function program(wanted?: string): Promise<Command> {
@@ -32,6 +27,7 @@ export async function program(wanted?: string): Promise<Command> {
     'fairlead map render -f controller.yaml -f objects.yaml',
   ])
   addUpCommands(root)
+  addInstallCommands(root)
   addBackupCommands(root)
   await addCapabilityCommands(root, wanted)
   addCompletionCommands(root)

@@ -18,7 +18,7 @@ async function offered(...words: string[]): Promise<string[]> {
 }
 
 test.each([
-  [['u'], ['up', ':']],
+  [['u'], ['up', 'uninstall', ':']],
   [['zz'], [':']],
   [
     ['map', ''],

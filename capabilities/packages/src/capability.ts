@@ -62,6 +62,7 @@ const maxPackageBytes = 16 * 1024 * 1024
 export const packages: Capability = {
   name: 'packages',
   crds,
+  served: [packageRevisionDefinition, previewDefinition, resourcesDefinition, packageDefinition],
   rules,
   admission: validators,
   async setup(manager, { dataFolder }) {

@@ -125,6 +125,8 @@ export interface Capability {
   /** Former names: the group of commands and the label that grants rights keep working under them. */
   readonly aliases?: readonly string[]
   readonly crds: readonly KubeObject[]
+  /** Definitions of the resources that `setup` serves from its own storage; manifests register their groups. */
+  readonly served?: readonly KubeObject[]
   /** Least privilege; the chart and the embedded server use them alike. */
   readonly rules: readonly PolicyRule[]
   /** Names of the settings that it takes; none when left out. The caller refuses other names. */

@@ -17,6 +17,12 @@ export interface RequiredKindAccess extends Omit<RequiredAccess, 'resource'> {
 export interface Validator {
   readonly group: string
   readonly resources: readonly string[]
+  /**
+   * CEL over `object` and `oldObject` that holds for all writes that the validator may refuse; all writes when left
+   * out. Manifests make it a match condition of the webhook, so that other writes to a kind of others, such as Jobs, do
+   * not depend on it.
+   */
+  readonly condition?: string
   /** Returns the errors of a created or updated object, `old` undefined on create; none when it is valid. */
   validate(object: KubeObject, old: KubeObject | undefined): readonly FieldError[]
   /**

@@ -4,6 +4,7 @@ import type { Client } from '@fairlead/client'
 import type { Capability } from '@fairlead/controller'
 import { isAlreadyExists } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
+import { capabilityRoles } from '../install/capability-roles.ts'
 
 /** Namespace of the controllers' service accounts. */
 export const systemNamespace = 'fairlead-system'
@@ -15,15 +16,7 @@ export function accountName(capability: { readonly name: string }): string {
   return `fairlead-${capability.name}`
 }
 
-/** Returns the label by which a ClusterRole grants its rules to the capability of a name. */
-export function aggregationLabel(capability: { readonly name: string }): string {
-  return `rbac.fairlead.dev/aggregate-to-${capability.name}`
-}
-
-/**
- * Returns the objects of a capability's identity: service account, its own rules, aggregated role, bindings. Its own
- * rules have a binding too, because a controller fills the aggregated role only after a capability may have started.
- */
+/** Returns the objects of a capability's identity: its service account, roles and bindings. */
 export function identityOf(capability: Capability): KubeObject[] {
   const name = accountName(capability)
   const labels = {
@@ -31,33 +24,9 @@ export function identityOf(capability: Capability): KubeObject[] {
     'app.kubernetes.io/component': capability.name,
     'app.kubernetes.io/managed-by': manager,
   }
-  const binding = (role: string): KubeObject => ({
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRoleBinding',
-    metadata: { name: role, labels },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
-    subjects: [{ kind: 'ServiceAccount', name, namespace: systemNamespace }],
-  })
   return [
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace: systemNamespace, labels } },
-    {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRole',
-      metadata: { name: `${name}-own`, labels: { ...labels, [aggregationLabel(capability)]: 'true' } },
-      rules: capability.rules,
-    },
-    {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRole',
-      metadata: { name, labels },
-      aggregationRule: {
-        clusterRoleSelectors: [capability.name, ...(capability.aliases ?? [])].map((granted) => ({
-          matchLabels: { [aggregationLabel({ name: granted })]: 'true' },
-        })),
-      },
-    },
-    binding(`${name}-own`),
-    binding(name),
+    ...capabilityRoles(capability, { name, labels, subject: { name, namespace: systemNamespace } }),
   ]
 }
 

@@ -2,6 +2,8 @@
 import { statSync } from 'node:fs'
 import { capabilities } from '../capabilities.ts'
 import type { CapabilityEntry } from '../capabilities.ts'
+import { parseOnly, parsePort, parseResolve, parseSettings } from '../capability-options.ts'
+import type { CapabilitySettings } from '../capability-options.ts'
 import { usageError } from '@fairlead/offline/command-error'
 
 export interface UpOptions {
@@ -14,8 +16,7 @@ export interface UpOptions {
   readonly capabilities: readonly CapabilityEntry[]
   readonly simulate: readonly string[]
   readonly resolve: ReadonlyMap<string, string>
-  /** Settings by capability and name. */
-  readonly settings: ReadonlyMap<string, ReadonlyMap<string, string>>
+  readonly settings: CapabilitySettings
   readonly example: string | undefined
   readonly tour: boolean
   /** The runner of Jobs. */
@@ -72,56 +73,12 @@ async function parseBytes(text: string): Promise<number> {
   return bytes
 }
 
-async function parseResolve(values: readonly string[]): Promise<UpOptions['resolve']> {
-  if (values.length === 0) return new Map()
-  const { hostAddresses } = await import('@fairlead/offline')
-  return hostAddresses(values)
-}
-
-function parseSettings(values: readonly string[]): UpOptions['settings'] {
-  const settings = new Map<string, Map<string, string>>()
-  for (const value of values) {
-    const [, of = '', name = '', set = ''] = /^([^.=]+)\.([^=]+)=(.*)$/.exec(value) ?? []
-    const entry = capabilities.find((one) => isNamed(one, of))
-    if (entry === undefined)
-      throw usageError(
-        `--set ${value}: write <capability>.<name>=<value>; the capabilities are ${capabilities.map((one) => one.name).join(', ')}`,
-      )
-    settings.set(entry.name, (settings.get(entry.name) ?? new Map<string, string>()).set(name, set))
-  }
-  return settings
-}
-
 /** The default data folder. */
 export const defaultData = '.fairlead'
 
 function parseRunJobs(text: string): UpOptions['runJobs'] {
   if (text === 'off' || text === 'process' || text === 'podman' || text === 'docker') return text
   throw usageError(`--run-jobs ${text}: write process, podman, docker or off`)
-}
-
-function parsePort(text: string): number {
-  const port = Number(text)
-  if (!/^\d+$/.test(text) || port > 65_535)
-    throw usageError(`--port ${text} is not a port: write a number from 0 to 65535 (0 takes any free one)`)
-  return port
-}
-
-function parseOnly(text: string): readonly CapabilityEntry[] {
-  const known = capabilities.map((entry) => entry.name).join(', ')
-  const names = text
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '')
-  if (names.length === 0) throw usageError(`--only names no capability: write one or more of ${known}, or leave it out`)
-  const unknown = names.filter((name) => !capabilities.some((entry) => isNamed(entry, name)))
-  if (unknown.length > 0)
-    throw usageError(`--only ${text}: there is no capability ${unknown.join(', ')}; there are ${known}`)
-  return capabilities.filter((entry) => names.some((name) => isNamed(entry, name)))
-}
-
-function isNamed({ name, aliases = [] }: CapabilityEntry, wanted: string): boolean {
-  return name === wanted || aliases.includes(wanted)
 }
 
 function parseFile(path: string): string {

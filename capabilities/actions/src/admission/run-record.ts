@@ -8,10 +8,14 @@ import { recordKeys, recordedUser } from '../engine/runs/run-record.ts'
 /** Prefix of the labels and annotations that say which action a Job runs. */
 const jobKeyPrefix = 'kappnav-job-'
 
+/** Holds when a Job has a record, or had one. */
+const hasRecord = `[object, oldObject].exists(job, job != null && has(job.metadata.annotations) && ${JSON.stringify(Object.values(recordKeys))}.exists(key, key in job.metadata.annotations))`
+
 /** Requires the verb `record` on actions of those who write the record of a run, or change what it is a record of. */
 export const runRecordValidator: Validator = {
   group: 'batch',
   resources: ['jobs'],
+  condition: hasRecord,
   validate: () => [],
   authorize(object, old) {
     const changed = old === undefined ? firstRecordKey(object) : changedKey(object, old)

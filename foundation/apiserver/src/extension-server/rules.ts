@@ -14,6 +14,11 @@ export interface ExtensionServerRulesOptions {
   readonly apiServices: readonly string[]
   /** The Secret with its certificates; in memory when left out. */
   readonly certificateSecret?: ObjectKey
+  /**
+   * False where something else creates the APIServices: a server that is stopping then cannot register them again while
+   * they are being uninstalled. True when left out.
+   */
+  readonly createsApiServices?: boolean
 }
 
 /**
@@ -25,6 +30,7 @@ export function extensionServerRules({
   serviceAccount,
   apiServices,
   certificateSecret,
+  createsApiServices = true,
 }: ExtensionServerRulesOptions): readonly KubeObject[] {
   const { name, namespace } = serviceAccount
   const subjects = [{ kind: 'ServiceAccount', name, namespace }]
@@ -42,7 +48,9 @@ export function extensionServerRules({
     metadata: { name: `${id}:aggregated-server` },
     rules: [
       { apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'list', 'watch'] },
-      { apiGroups: ['apiregistration.k8s.io'], resources: ['apiservices'], verbs: ['create'] },
+      ...(createsApiServices
+        ? [{ apiGroups: ['apiregistration.k8s.io'], resources: ['apiservices'], verbs: ['create'] }]
+        : []),
       {
         apiGroups: ['apiregistration.k8s.io'],
         resources: ['apiservices'],

@@ -2,10 +2,10 @@
 import { SettingError } from '@fairlead/controller'
 import type { Capability, CapabilityInstance, CapabilityOptions, Manager } from '@fairlead/controller'
 import { usageError } from '@fairlead/offline/command-error'
-import type { UpOptions } from './options.ts'
+import type { CapabilitySettings } from './capability-options.ts'
 
 /** Checks the names of settings, before anything is started. Throws a usage error. */
-export function checkSettings(settings: UpOptions['settings'], loaded: readonly Capability[]): void {
+export function checkSettings(settings: CapabilitySettings, loaded: readonly Capability[]): void {
   for (const [of, values] of settings) {
     const capability = loaded.find(({ name }) => name === of)
     for (const name of values.keys()) {

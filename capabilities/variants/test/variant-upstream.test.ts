@@ -38,18 +38,22 @@ test('a pinned revision is not left when a newer one is published, and moves wit
   expect(await stage.downstream()).toHaveLength(1)
 })
 
-test('a label is followed when it moves, and a warning says what revision -1 means', async () => {
+test('a label and a range of versions are followed when they move, and a warning says what revision -1 means', async () => {
   await publishTwo()
-  const label = async (name: string, value: string | null): Promise<void> => {
+  const label = async (name: string, value: string, key = 'channel'): Promise<void> => {
     const revision = await stage.packages.revision(name)
-    const { channel: _before, ...others } = revision.metadata.labels ?? {}
-    const labels = value === null ? others : { ...others, channel: value }
+    const labels = { ...revision.metadata.labels, [key]: value }
     await stage.client.update({ ...revision, metadata: { ...revision.metadata, labels } })
   }
   await label('catalog.web.v1', 'stable')
   await stage.apply('web', upstream({ follow: { label: { key: 'channel', value: 'stable' } } }))
   await follows('web', 'catalog.web.v1')
   await label('catalog.web.v2', 'stable')
+  await follows('web', 'catalog.web.v2')
+  await label('catalog.web.v1', '1.4.0', 'app.kubernetes.io/version')
+  await stage.apply('web', upstream({ follow: { range: '1.x' } }))
+  await follows('web', 'catalog.web.v1')
+  await label('catalog.web.v2', '1.5.0', 'app.kubernetes.io/version')
   await follows('web', 'catalog.web.v2')
   await stage.apply('web', upstream({ revision: -1 }))
   const variant = await stage.ready('web')

@@ -11,6 +11,8 @@ export interface ObservedRevision {
   readonly revision: number
   readonly lifecycle: 'Draft' | 'Proposed' | 'Published' | 'DeletionProposed'
   readonly labels: Readonly<Record<string, string>>
+  /** Value of {@link versionLabel}: of the revision, else of its Kptfile. */
+  readonly version: string | undefined
   /** UIDs of its owners. */
   readonly owners: readonly string[]
   /** UID of the owner with `controller: true`. */
@@ -30,6 +32,9 @@ export interface RevisionLock {
   readonly commit?: string
 }
 
+/** Kubernetes' recommended label for versions, by which `follow.range` selects. */
+export const versionLabel = 'app.kubernetes.io/version'
+
 /** Returns a revision as the engine sees it. */
 export function observedRevision({ metadata, spec, status }: PackageRevision): ObservedRevision {
   const owners = metadata.ownerReferences ?? []
@@ -41,6 +46,7 @@ export function observedRevision({ metadata, spec, status }: PackageRevision): O
     revision: Number(String(spec.revision ?? 0).replace(/^v/, '')),
     lifecycle: spec.lifecycle ?? 'Draft',
     labels: metadata.labels ?? {},
+    version: metadata.labels?.[versionLabel] ?? spec.packageMetadata?.labels?.[versionLabel],
     owners: owners.map(({ uid }) => uid),
     controller: owners.find(({ controller }) => controller === true)?.uid,
     ref: status?.selfLock?.git?.ref,

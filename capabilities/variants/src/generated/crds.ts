@@ -140,8 +140,8 @@ export const crds: readonly KubeObject[] = [
                           "description": "Follows a revision that moves. A move makes a new draft.",
                           "x-kubernetes-validations": [
                             {
-                              "rule": "[has(self.latest), has(self.label), has(self.tag)].filter(x, x).size() == 1",
-                              "message": "set exactly one of latest, label and tag"
+                              "rule": "[has(self.latest), has(self.label), has(self.tag), has(self.range)].filter(x, x).size() == 1",
+                              "message": "set exactly one of latest, label, tag and range"
                             }
                           ],
                           "properties": {
@@ -173,6 +173,12 @@ export const crds: readonly KubeObject[] = [
                               "description": "The revision at the git tag `<package>/<tag>` of the repository, such as `stable`. Move it with `fairlead rpkg tag`.",
                               "pattern": "^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$",
                               "maxLength": 63
+                            },
+                            "range": {
+                              "type": "string",
+                              "description": "The published revision with the highest version in a range such as `1.x`, `^1.2` or `>=1.2 <3`. The version of a revision is its label `app.kubernetes.io/version`, else that of its Kptfile.",
+                              "minLength": 1,
+                              "maxLength": 128
                             }
                           }
                         }
@@ -989,8 +995,8 @@ export const crds: readonly KubeObject[] = [
                           "description": "Which revisions are followed.",
                           "x-kubernetes-validations": [
                             {
-                              "rule": "[has(self.latest), has(self.label), has(self.tag)].filter(x, x).size() == 1",
-                              "message": "exactly one of latest, label, tag must be set"
+                              "rule": "[has(self.latest), has(self.label), has(self.tag), has(self.range)].filter(x, x).size() == 1",
+                              "message": "exactly one of latest, label, tag, range must be set"
                             }
                           ],
                           "properties": {
@@ -1022,6 +1028,12 @@ export const crds: readonly KubeObject[] = [
                               "description": "The revision that the git tag `PACKAGE/TAG` names, such as stable.",
                               "pattern": "^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$",
                               "maxLength": 63
+                            },
+                            "range": {
+                              "type": "string",
+                              "description": "The published revision with the highest version in a range such as `1.x`, `^1.2` or `>=1.2 <3`. The version of a revision is its label `app.kubernetes.io/version`, else that of its Kptfile.",
+                              "minLength": 1,
+                              "maxLength": 128
                             }
                           }
                         }
@@ -2141,6 +2153,8 @@ export interface PackageVariantSpecUpstreamFollow {
   readonly label?: PackageVariantSpecUpstreamFollowLabel
   /** The revision at the git tag `<package>/<tag>` of the repository, such as `stable`. Move it with `fairlead rpkg tag`. */
   readonly tag?: string
+  /** The published revision with the highest version in a range such as `1.x`, `^1.2` or `>=1.2 <3`. The version of a revision is its label `app.kubernetes.io/version`, else that of its Kptfile. */
+  readonly range?: string
 }
 
 /** The package that is copied. Without revision, workspaceName and follow, the newest published revision is followed. */
@@ -2466,6 +2480,8 @@ export interface PackageVariantSetSpecUpstreamFollow {
   readonly label?: PackageVariantSetSpecUpstreamFollowLabel
   /** The revision that the git tag `PACKAGE/TAG` names, such as stable. */
   readonly tag?: string
+  /** The published revision with the highest version in a range such as `1.x`, `^1.2` or `>=1.2 <3`. The version of a revision is its label `app.kubernetes.io/version`, else that of its Kptfile. */
+  readonly range?: string
 }
 
 /** The upstream package in a Repository of the same namespace. Without a revision, a workspace and `follow`, the newest published revision is followed. */

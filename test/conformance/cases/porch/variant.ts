@@ -97,6 +97,7 @@ interface GivenRevision {
 function revisionsOf(given: unknown): ObservedRevision[] {
   return (given as GivenRevision[]).map((revision) => ({
     labels: {},
+    version: undefined,
     owners: revision.ownedByPV === true ? [uid] : [],
     controller: revision.ownedByPV === true ? uid : undefined,
     ref: undefined,

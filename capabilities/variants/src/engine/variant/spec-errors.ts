@@ -1,5 +1,6 @@
 // Validation of a variant's spec beyond its schema. The messages are Porch's where Porch has one.
 import type { PackageVariantSpec } from '../../api.ts'
+import { rangeError } from './version-range.ts'
 
 /** A spec as it may arrive: servers fill in defaults, but schemas are not everywhere. */
 export type GivenSpec = { readonly [Field in keyof PackageVariantSpec]?: Partial<PackageVariantSpec[Field]> }
@@ -52,9 +53,11 @@ function followErrors(upstream: PackageVariantSpec['upstream'] | undefined): rea
   const errors: string[] = []
   if (follow !== undefined) {
     if (Object.values(follow).filter((value) => value !== undefined).length !== 1)
-      errors.push('spec.upstream.follow needs exactly one of latest, label and tag')
+      errors.push('spec.upstream.follow needs exactly one of latest, label, tag and range')
     if (revision !== undefined || workspaceName !== undefined)
       errors.push('spec.upstream.follow excludes revision and workspaceName')
+    const wrong = follow.range === undefined ? undefined : rangeError(follow.range)
+    if (wrong !== undefined) errors.push(wrong)
   }
   if (revision !== undefined && Number.isNaN(revisionNumber(revision)))
     errors.push(`spec.upstream.revision ${JSON.stringify(revision)} is no number, and no number after v`)

@@ -1,8 +1,9 @@
 // Selection of the upstream revision (spec variants §2.1).
 import type { PackageVariantSpec } from '../../api.ts'
-import { isOf, isPublished } from '../observed-revision.ts'
+import { isOf, isPublished, versionLabel } from '../observed-revision.ts'
 import type { ObservedRevision } from '../observed-revision.ts'
 import { revisionNumber } from './spec-errors.ts'
+import { compareVersions, isInRange, parseVersion, rangeError } from './version-range.ts'
 
 type UpstreamSpec = PackageVariantSpec['upstream']
 
@@ -33,6 +34,7 @@ function find(upstream: UpstreamSpec, revisions: readonly ObservedRevision[]): O
       missing(`revision of ${name} with the label ${key}=${value}`)
     )
   }
+  if (follow?.range !== undefined) return newestVersion(follow.range, revisions, name)
   const number = revision === undefined ? -1 : revisionNumber(revision)
   if (workspaceName === undefined)
     return number === -1
@@ -58,6 +60,28 @@ function newest(revisions: readonly ObservedRevision[]): ObservedRevision | unde
   return revisions
     .filter(({ revision, lifecycle }) => revision > 0 && lifecycle === 'Published')
     .reduce<ObservedRevision | undefined>((best, one) => (best && best.revision > one.revision ? best : one), undefined)
+}
+
+/** Returns the revision with the highest version in a range; of those with one version, the newest. */
+function newestVersion(range: string, revisions: readonly ObservedRevision[], name: string): ObservedRevision | string {
+  // The spec of a set is checked by its schema alone.
+  const invalid = rangeError(range)
+  if (invalid !== undefined) return invalid
+  const candidates = revisions.filter(({ revision, lifecycle }) => revision > 0 && lifecycle === 'Published')
+  const versions = candidates.flatMap((revision) => {
+    const version = revision.version === undefined ? undefined : parseVersion(revision.version)
+    return version === undefined ? [] : [{ revision, version }]
+  })
+  const [best] = versions
+    .filter(({ version }) => isInRange(version, range))
+    .sort((a, b) => compareVersions(b.version, a.version) || b.revision.revision - a.revision.revision)
+  if (best !== undefined) return best.revision
+  const known = [...new Set(versions.map(({ version }) => version))].sort(compareVersions)
+  const reason =
+    known.length === 0
+      ? `no published revision has a version in the label ${versionLabel}, its own or that of its Kptfile`
+      : `the versions are ${known.slice(-5).join(', ')}`
+  return `${missing(`revision of ${name} with a version in ${JSON.stringify(range)}`)}; ${reason}`
 }
 
 /** Returns the published revision at the commit of a tag, which is a revision of its own without a number. */

@@ -32,7 +32,12 @@ export const aws: Capability = {
     // On a machine of one person the references of ACK's samples work as they are; a cluster needs grants.
     const flags = parseFlags(settings, resourceKinds, { crossNamespace: isEmbedded })
     const { env: environment } = process
-    const connection = new AwsConnection({ environment, fakeAllowed: isEmbedded, log: manager.log })
+    const connection = new AwsConnection({
+      environment,
+      fakeAllowed: isEmbedded,
+      log: manager.log,
+      clock: manager.clock,
+    })
     const controllers = new ResourceControllers(manager, {
       kinds: resourceKinds.map((kind) => withResync(kind, flags)),
       resources: (kind, region) => connection.manager(kind, region),

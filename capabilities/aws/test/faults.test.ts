@@ -1,5 +1,8 @@
 // The controllers under faults: a process that dies, AWS that refuses or throttles, kinds that cannot be listed.
+import { aws } from '@fairlead/aws'
+import { CustomResourceDefinition } from '@fairlead/client'
 import type { ApiRequest, ApiResponse, Impersonation, Transport } from '@fairlead/client'
+import { installDefinitions } from '@fairlead/controller'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { isNotFound } from '@fairlead/kube'
 import { expect, test } from 'vitest'
@@ -33,10 +36,10 @@ async function isDeleted(stage: Stage, kind: StageKind, key: string): Promise<bo
   return stage.object(kind, key).then(() => false, isNotFound)
 }
 
-/** Loses writes of status, as a process does that dies before them; or refuses to list a kind. */
+/** Loses writes of status, as a process does that dies before them; or refuses to list a kind, or does not know it. */
 class FaultyTransport implements Transport {
   isLosing = false
-  unlistable: string | undefined
+  unlistable: { readonly plural: string; readonly response: ApiResponse } | undefined
   readonly #inner: Transport
 
   constructor(inner: Transport) {
@@ -50,12 +53,12 @@ class FaultyTransport implements Transport {
   async request(request: ApiRequest): Promise<ApiResponse> {
     if (this.isLosing && request.method === 'PATCH' && request.path.endsWith('/status'))
       throw new Error('connection lost')
-    if (this.#isRefused(request)) return forbidden
-    return this.#inner.request(request)
+    return this.#refusal(request) ?? this.#inner.request(request)
   }
 
   async watch(request: ApiRequest): ReturnType<Transport['watch']> {
-    return this.#isRefused(request) ? { refused: forbidden } : this.#inner.watch(request)
+    const refused = this.#refusal(request)
+    return refused === undefined ? this.#inner.watch(request) : { refused }
   }
 
   as(who: Impersonation): Transport {
@@ -66,8 +69,8 @@ class FaultyTransport implements Transport {
     await this.#inner[Symbol.asyncDispose]()
   }
 
-  #isRefused({ method, path }: ApiRequest): boolean {
-    return method === 'GET' && this.unlistable !== undefined && path.endsWith(`/${this.unlistable}`)
+  #refusal({ method, path }: ApiRequest): ApiResponse | undefined {
+    return method === 'GET' && path.endsWith(`/${this.unlistable?.plural}`) ? this.unlistable?.response : undefined
   }
 }
 
@@ -193,13 +196,18 @@ test('a referent waits for its dependents, and is deleted at once where it is fo
   expect(stage.aws.violations).toEqual(['DeleteEndpointConfig c-1: endpoint e uses it'])
 })
 
-test('nothing is deleted in AWS while the kinds that could refer to it cannot be listed', async () => {
+const unserved: ApiResponse = { status: 404, headers: {}, warnings: [], body: '404 page not found\n' }
+
+test.each([
+  { state: 'cannot be listed', response: forbidden, says: 'Endpoint cannot be listed now' },
+  { state: 'is not served', response: unserved, says: 'Endpoint is not served now' },
+])('nothing is deleted in AWS while a kind that could refer to it $state', async ({ response, says }) => {
   const faulty: FaultyTransport[] = []
   await using stage = await Stage.start({
     transport: (inner) => {
       const transport = new FaultyTransport(inner)
       faulty.push(transport)
-      if (faulty.length > 1) transport.unlistable = 'endpoints'
+      if (faulty.length > 1) transport.unlistable = { plural: 'endpoints', response }
       return transport
     },
   })
@@ -211,7 +219,7 @@ test('nothing is deleted in AWS while the kinds that could refer to it cannot be
   await stage.until(async () =>
     expect(await stage.condition('EndpointConfig', 'default/c', 'ACK.ResourceSynced')).toMatchObject({
       reason: 'DeletionBlocked',
-      message: expect.stringContaining('Endpoint cannot be listed now'),
+      message: expect.stringContaining(says),
     }),
   )
   expect(stage.writes()).not.toContain('DeleteEndpointConfig')
@@ -219,5 +227,73 @@ test('nothing is deleted in AWS while the kinds that could refer to it cannot be
   faulty[1]!.unlistable = undefined
   await stage.during(stage.client.delete(kinds.Endpoint, 'default/e'))
   await stage.until(async () => expect(await isDeleted(stage, 'EndpointConfig', 'default/c')).toBe(true), 30_000)
+  expect(stage.aws.violations).toEqual([])
+})
+
+test.each([
+  { lost: 'by a response that is none of AWS', as: 'garbage', iamVisibility: 0 },
+  { lost: 'by a closed connection, and not seen at once', as: 'reset', iamVisibility: 5000 },
+  { lost: 'not at all, and not seen at once', as: undefined, iamVisibility: 5000 },
+] as const)('a creation whose outcome is lost $lost leaves no role when the object is deleted at once', async (one) => {
+  await using stage = await Stage.start()
+  const { as, iamVisibility } = one
+  stage.aws.script({ iamVisibility })
+  if (as !== undefined) stage.aws.script({ failures: { CreateRole: { times: 1, as, tookEffect: true } } })
+  await stage.apply(role)
+  await stage.until(() => expect(stage.writes()).toEqual(['CreateRole']), 0)
+  await stage.during(stage.client.delete(kinds.Role, 'default/r'))
+  await stage.until(async () => expect(await isDeleted(stage, 'Role', 'default/r')).toBe(true))
+  expect(stage.writes()).toEqual(['CreateRole', 'DeleteRole'])
+})
+
+test('a new role that IAM does not show yet is neither created again nor lost from the status', async () => {
+  await using stage = await Stage.start()
+  stage.aws.script({ iamVisibility: 8000 })
+  await stage.apply(role)
+  await ready(stage, 'Role', 'default/r')
+  const { status } = await stage.object('Role', 'default/r')
+  await stage.apply(made('Role', 'default/r', role['spec'] as JsonObject, { note: 'read it again' }))
+  await stage.until(() => expect(stage.aws.calls.filter(({ operation }) => operation === 'GetRole')).toHaveLength(3))
+  expect((await stage.object('Role', 'default/r')).status).toEqual(status)
+  expect([...stage.writes(), ...stage.failed()]).toEqual(['CreateRole'])
+})
+
+test('an endpoint follows its configuration when that is recreated with another name, and keeps it meanwhile', async () => {
+  await using stage = await Stage.start()
+  const retained = { 'services.k8s.aws/deletion-policy': 'retain' }
+  const [first, second] = ['c-1', 'c-2'].map((name): KubeObject => {
+    const object = config('c', name)
+    return { ...object, metadata: { ...object.metadata, annotations: retained } }
+  })
+  await stage.apply(endpoint, first!, model, role)
+  await ready(stage, 'Endpoint', 'default/e')
+  await stage.during(stage.client.delete(kinds.EndpointConfig, 'default/c'))
+  await stage.until(async () => expect(await isDeleted(stage, 'EndpointConfig', 'default/c')).toBe(true))
+  await stage.until(async () =>
+    expect(await stage.condition('Endpoint', 'default/e', 'ACK.ReferencesResolved')).toMatchObject({
+      status: 'Unknown',
+    }),
+  )
+  expect((await stage.object('Endpoint', 'default/e')).status).toMatchObject({ endpointStatus: 'InService' })
+  await stage.apply(second!)
+  await stage.until(() => expect(stage.writes()).toContain('UpdateEndpoint'))
+  const followed = { endpointStatus: 'InService', resolvedReferences: [{ value: 'c-2', state: 'Resolved' }] }
+  await stage.until(async () => expect((await stage.object('Endpoint', 'default/e')).status).toMatchObject(followed))
+  expect(stage.writes().filter((name) => name.startsWith('Delete'))).toEqual([])
+})
+
+test('the definition of a referring kind is deleted with its resources, and works once it is restored', async () => {
+  await using stage = await Stage.start()
+  await stage.apply(endpoint, config('c', 'c-1'), model, role)
+  await ready(stage, 'Endpoint', 'default/e')
+  const name = 'endpoints.sagemaker.services.k8s.aws'
+  await stage.during(stage.client.delete(CustomResourceDefinition, name))
+  await stage.until(async () => expect(await stage.client.find(CustomResourceDefinition, name)).toBeUndefined())
+  expect(stage.writes().at(-1)).toBe('DeleteEndpoint')
+  await stage.during(stage.client.delete(kinds.EndpointConfig, 'default/c'))
+  await stage.until(async () => expect(await isDeleted(stage, 'EndpointConfig', 'default/c')).toBe(true))
+  await stage.during(installDefinitions(stage.client, aws.crds))
+  await stage.apply(endpoint, config('c', 'c-3'))
+  await ready(stage, 'Endpoint', 'default/e')
   expect(stage.aws.violations).toEqual([])
 })

@@ -21,6 +21,7 @@ const scriptKeys = [
   'endpointUpdating',
   'endpointDeleting',
   'rolePropagation',
+  'iamVisibility',
   'latency',
   'failingEndpoints',
   'failures',

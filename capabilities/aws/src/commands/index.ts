@@ -24,7 +24,7 @@ export const fakeCommands: readonly Command[] = [
       script: {
         flags: '--script <file>',
         description:
-          'delays in milliseconds and failures: endpointCreating, endpointUpdating, endpointDeleting, rolePropagation, latency, failingEndpoints, failures',
+          'delays in milliseconds and failures: endpointCreating, endpointUpdating, endpointDeleting, rolePropagation, iamVisibility, latency, failingEndpoints, failures',
       },
     },
     run: async (context) => (await import('./fake-aws.ts')).run(context),

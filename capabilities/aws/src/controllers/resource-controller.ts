@@ -41,6 +41,9 @@ export interface ResourceControllersOptions {
   readonly concurrency?: number
 }
 
+/** Milliseconds until a deletion looks again for what could refer to its object. */
+const absentKindRetry = 30_000
+
 /** Changes that can ask for another resource; those of the status cannot. */
 const wanted: readonly Predicate[] = [anyOf(generationChanged, annotationsChanged, deletionBegan)]
 
@@ -102,10 +105,11 @@ export class ResourceControllers implements Disposable {
     const finalizer = finalizerOf(kind)
     const region = this.#regionOf(object)
     const isDeleted = object.metadata.deletionTimestamp !== undefined
-    const unknown = isDeleted ? this.#watch.unknownDependents(id) : undefined
+    const unknown = isDeleted ? await this.#watch.unknownDependents(id) : undefined
     if (unknown !== undefined) {
       await status.apply(waitingFor(object, unknown))
-      return undefined
+      // The definition of a kind that is not served is not watched.
+      return after(absentKindRetry)
     }
     let outcome: Outcome
     try {
@@ -123,6 +127,7 @@ export class ResourceControllers implements Disposable {
           object,
           status,
           finalizer,
+          plural: kind.plural,
           onHold: () => this.#watch.creating(id),
           onRelease: () => this.#watch.created(id),
         }),

@@ -30,17 +30,26 @@ export class AwsError extends Error {
  * - `terminal`: refused for good; the object has to change;
  * - `propagating`: a new role cannot be assumed yet, which passes within seconds;
  * - `remote`: throttled, or the service failed; it is not known whether the call took effect;
+ * - `exists`: there is a resource of the name, which an earlier call may have created whose outcome was lost;
  * - `refused`: refused now; something else may have to change.
  */
-export type FailureMeaning = 'terminal' | 'propagating' | 'remote' | 'refused'
+export type FailureMeaning = 'terminal' | 'propagating' | 'remote' | 'exists' | 'refused'
 
 const assumeRole = /could not assume role|cannot be assumed|unable to assume/i
+/** A resource of the name exists. IAM has a code for it, SageMaker a message. */
+const existing = /^Cannot create already existing/
 const throttling = ['Throttling', 'ThrottlingException', 'TooManyRequestsException', 'RequestLimitExceeded', 'SlowDown']
 
 /** Returns what a failure means. */
 export function meaningOf({ code, message, status, throttled }: AwsError, kind: ResourceKind): FailureMeaning {
   if (kind.terminalCodes.includes(code)) return 'terminal'
   if (assumeRole.test(message)) return 'propagating'
-  if (throttled || throttling.includes(code) || status === undefined || status >= 500) return 'remote'
+  if (throttled || throttling.includes(code) || !isRefusal(status)) return 'remote'
+  if (code.startsWith('EntityAlreadyExists') || existing.test(message)) return 'exists'
   return 'refused'
+}
+
+/** Reports whether a status says that the call had no effect. A response that cannot be read may be of one that had. */
+function isRefusal(status: number | undefined): boolean {
+  return status !== undefined && status >= 400 && status < 500 && status !== 408
 }

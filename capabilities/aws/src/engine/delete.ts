@@ -2,14 +2,14 @@
 // were stored before its creation, and the finalizer last.
 import type { JsonObject } from '@fairlead/kube'
 import { decideDeletion } from '@fairlead/references'
-import { AwsError, meaningOf } from './aws-error.ts'
+import { AwsError } from './aws-error.ts'
 import { conditionsFor } from './conditions.ts'
 import type { Findings } from './conditions.ts'
 import { withoutReferences } from './delta.ts'
 import { isOwn } from './ownership.ts'
 import type { Policies } from './policies.ts'
 import type { Outcome, ReconcileInput } from './reconcile-input.ts'
-import { pollInterval } from './requeue.ts'
+import { mayAppear, pollInterval, visibilityRetry } from './requeue.ts'
 import { stateOf } from './resource-kind.ts'
 import type { Observed } from './resource-manager.ts'
 import { confirmedArn, lastFields, observedFields, statusOf, storedReferences } from './resource-status.ts'
@@ -50,11 +50,7 @@ export async function deleteResource(input: ReconcileInput, policies: Policies):
     if (!(error instanceof AwsError)) throw error
     const recoverable = { reason: error.code, message: `${error.code}: ${error.message}` }
     const found = { synced: { status: 'Unknown', ...recoverable }, recoverable } as const
-    const meaning = meaningOf(error, kind)
-    return {
-      ...statusWith(input, lastFields(object), found),
-      failure: { error, retry: meaning === 'remote' ? 'remote' : 'refused' },
-    }
+    return { ...statusWith(input, lastFields(object), found), failure: { error } }
   }
 }
 
@@ -64,6 +60,11 @@ async function remove(input: ReconcileInput, policies: Policies, resolved: JsonO
   const own = withoutReferences(resolved, references, '') as JsonObject
   const spec = policies.adoption === 'none' ? own : { ...own, ...policies.adoptionFields }
   const observed = await manager.read(spec, statusOf(object))
+  if (observed === undefined && mayAppear(object, kind, input.now)) {
+    const message = `the ${kind.kind} may have been created just now, and is not seen yet`
+    const found = { synced: { status: 'False', reason: 'Deleting', message } } as const
+    return { ...statusWith(input, lastFields(object), found), requeueAfter: visibilityRetry }
+  }
   const isStranger =
     observed !== undefined &&
     policies.adoption === 'none' &&

@@ -13,6 +13,8 @@ function rowsOf(group: string, kind: string): ResourceKind['rows'] {
 const iam = {
   group: iamGroup,
   version,
+  // Reads of IAM are eventually consistent.
+  visibleAfter: 10_000,
   lateInitialized: ['path'],
   uncompared: ['tags', 'path'],
   terminalCodes: [

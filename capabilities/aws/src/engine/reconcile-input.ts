@@ -50,5 +50,5 @@ export interface Outcome {
   /** Milliseconds until the next run; undefined when only an event is awaited. */
   readonly requeueAfter?: number
   /** A failed call that is tried again with growing pauses. */
-  readonly failure?: { readonly error: AwsError; readonly retry: 'remote' | 'refused' }
+  readonly failure?: { readonly error: AwsError }
 }

@@ -13,7 +13,7 @@ import { creationTags, isOwn } from './ownership.ts'
 import { adoptedAnnotation, policiesOf } from './policies.ts'
 import type { Policies } from './policies.ts'
 import type { Outcome, ReconcileInput } from './reconcile-input.ts'
-import { pollInterval, propagationRetry } from './requeue.ts'
+import { mayAppear, pollInterval, propagationRetry, visibilityRetry } from './requeue.ts'
 import { stateOf } from './resource-kind.ts'
 import type { Observed } from './resource-manager.ts'
 import { confirmedArn, lastFields, observedFields, statusOf, storedReferences } from './resource-status.ts'
@@ -63,12 +63,12 @@ class Reconcile {
   }
 
   async #keep(resolved: JsonObject | undefined): Promise<Outcome> {
-    const { kind, manager, object } = this.#input
+    const { kind, manager, now, object } = this.#input
     const { adoption, adoptionFields, readOnly } = this.#policies
     const own = this.#plain(resolved ?? ((object['spec'] ?? {}) as JsonObject))
     const spec = adoption === 'none' ? own : { ...own, ...adoptionFields }
     const observed = await manager.read(spec, statusOf(object))
-    if (observed === undefined) return this.#create(spec)
+    if (observed === undefined) return mayAppear(object, kind, now) ? this.#notVisible() : this.#create(spec)
     this.#saw(observed)
     if (readOnly) return this.#kept({})
     const refusal = await this.#takeOver(observed)
@@ -194,6 +194,14 @@ class Reconcile {
     return this.#outcome({ synced }, pollInterval(this.#input.object, this.#input.now))
   }
 
+  /** Returns the outcome of an object whose new resource a read did not show yet: what is known of it stays. */
+  #notVisible(): Outcome {
+    const { kind, object } = this.#input
+    const message = `the new ${kind.kind} is not seen yet`
+    const synced = presentSynced(object) ?? ({ status: 'Unknown', reason: 'NotVisible', message } as const)
+    return this.#outcome({ synced }, visibilityRetry)
+  }
+
   #unresolved(): Outcome {
     const message = 'not every reference has a value'
     return this.#outcome({ synced: { status: 'Unknown', reason: 'ReferencesNotResolved', message } })
@@ -208,7 +216,7 @@ class Reconcile {
     const before = meaning === 'remote' && this.#observed === undefined ? presentSynced(object) : undefined
     const synced = before ?? { status: 'Unknown', ...finding }
     if (meaning === 'propagating') return this.#outcome({ synced, recoverable: finding }, propagationRetry)
-    return { ...this.#outcome({ synced, recoverable: finding }), failure: { error, retry: meaning } }
+    return { ...this.#outcome({ synced, recoverable: finding }), failure: { error } }
   }
 
   #saw(observed: Observed): void {

@@ -2,10 +2,13 @@
 import { findCondition } from '@fairlead/kube'
 import type { Condition, KubeObject } from '@fairlead/kube'
 import { conditionTypes } from './conditions.ts'
-import { statusOf } from './resource-status.ts'
+import type { ResourceKind } from './resource-kind.ts'
+import { confirmedArn, statusOf } from './resource-status.ts'
 
 /** Milliseconds between two attempts while a new role cannot be assumed yet. */
 export const propagationRetry = 2_000
+/** Milliseconds between two reads while a new resource is not seen yet. */
+export const visibilityRetry = 2_000
 const shortestPoll = 2_000
 const longestPoll = 30_000
 
@@ -14,9 +17,24 @@ const longestPoll = 30_000
  * has taken so far, from 2 s up to ACK's 30 s.
  */
 export function pollInterval(object: KubeObject, now: number): number {
+  const { status, since } = syncedSince(object, now)
+  return Math.min(longestPoll, Math.max(shortestPoll, (now - (status === 'True' ? now : since)) / 4))
+}
+
+/**
+ * Reports whether a resource that a read did not find may exist all the same: its state changed just now, or a creation
+ * whose outcome is not known may have been the last thing before the deletion of the object.
+ */
+export function mayAppear(object: KubeObject, kind: ResourceKind, now: number): boolean {
+  const { visibleAfter = 0 } = kind
+  const deleted = Date.parse(object.metadata.deletionTimestamp ?? '')
+  const since = confirmedArn(object) === undefined ? deleted : syncedSince(object, 0).since
+  return now - since < visibleAfter
+}
+
+function syncedSince(object: KubeObject, fallback: number): { readonly status?: string; readonly since: number } {
   const conditions = statusOf(object)['conditions'] as unknown as readonly Condition[] | undefined
   const synced = findCondition(conditions, conditionTypes.synced)
-  const since =
-    synced === undefined || synced.status === 'True' ? now : Date.parse(synced.lastTransitionTime ?? '') || now
-  return Math.min(longestPoll, Math.max(shortestPoll, (now - since) / 4))
+  if (synced === undefined) return { since: fallback }
+  return { status: synced.status, since: Date.parse(synced.lastTransitionTime ?? '') || fallback }
 }

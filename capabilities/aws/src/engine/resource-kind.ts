@@ -37,6 +37,8 @@ export interface ResourceKind {
   readonly states?: ResourceStates
   /** Codes of errors that no retry can end. */
   readonly terminalCodes: readonly string[]
+  /** Milliseconds after a creation in which a read may not find the resource yet; 0 when left out. */
+  readonly visibleAfter?: number
   /** Milliseconds until a resource in the wanted state is read again; the default period when left out. */
   readonly resync?: number
 }

@@ -6,7 +6,7 @@ import { FakeError } from './fake-error.ts'
 import { FakeIam } from './fake-iam.ts'
 import { FakeSageMaker, unknownOperation } from './fake-sagemaker.ts'
 import { quickScript } from './script.ts'
-import type { Script } from './script.ts'
+import type { Script, ScriptedFailure } from './script.ts'
 
 /** One call of the log. */
 export interface FakeCall {
@@ -14,8 +14,10 @@ export interface FakeCall {
   readonly operation: string
   /** Milliseconds since the epoch. */
   readonly at: number
-  /** Code of the error; undefined for a call that succeeded. */
+  /** Code of the error; undefined for a call that took effect. */
   readonly error?: string
+  /** Set when the call took effect, and its response was lost. */
+  readonly isLost?: boolean
 }
 
 /** Options of {@link FakeAws}. */
@@ -92,23 +94,26 @@ export class FakeAws {
     if (latency > 0) await new Promise<void>((resolve) => void this.#clock.timer(latency, resolve))
     if (this.calls.length >= longestLog) this.calls.shift()
     const entry = { service, operation, at: this.#clock.now() }
+    const failure = this.#nextFailure(operation)
     try {
-      const output = this.#scriptedFailure(operation) ?? this.#run(service, region, operation, input)
-      this.calls.push(entry)
-      return output
+      if (failure !== undefined && failure.tookEffect !== true) throw scripted(operation, failure)
+      const output = this.#run(service, region, operation, input)
+      this.calls.push(failure === undefined ? entry : { ...entry, isLost: true })
+      if (failure === undefined) return output
     } catch (error) {
       this.calls.push({ ...entry, error: error instanceof FakeError ? error.code : 'InternalFailure' })
       throw error
     }
+    throw scripted(operation, failure)
   }
 
-  #scriptedFailure(operation: string): undefined {
-    const scripted = this.#script.failures[operation] ?? this.#script.failures['*']
-    if (scripted === undefined) return undefined
+  #nextFailure(operation: string): ScriptedFailure | undefined {
+    const failure = this.#script.failures[operation] ?? this.#script.failures['*']
+    if (failure === undefined) return undefined
     const failed = this.#failed.get(operation) ?? 0
-    if (failed >= scripted.times) return undefined
+    if (failed >= failure.times) return undefined
     this.#failed.set(operation, failed + 1)
-    throw new FakeError(scripted.code, `${operation} fails as scripted`, scripted.status ?? 400)
+    return failure
   }
 
   #run(service: string, region: string, operation: string, input: Fields): Fields {
@@ -125,4 +130,8 @@ export class FakeAws {
     if (found === undefined) this.#regions.set(region, (found = new FakeSageMaker(region, this.#iam, this.#context)))
     return found
   }
+}
+
+function scripted(operation: string, { code = 'InternalFailure', status, as }: ScriptedFailure): FakeError {
+  return new FakeError(code, `${operation} fails as scripted`, status, as)
 }

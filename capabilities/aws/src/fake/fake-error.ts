@@ -5,12 +5,15 @@ export class FakeError extends Error {
   /** Code of the service. */
   readonly code: string
   readonly status: number
+  /** Response over HTTP, where it is not the error itself. */
+  readonly as: 'error' | 'reset' | 'hang' | 'garbage'
 
-  constructor(code: string, message: string, status: number = 400) {
+  constructor(code: string, message: string, status: number = 400, as: FakeError['as'] = 'error') {
     super(message)
     this.name = 'FakeError'
     this.code = code
     this.status = status
+    this.as = as
   }
 }
 

@@ -22,6 +22,7 @@ interface PolicyVersion {
 
 interface Policy {
   readonly fields: Fields
+  readonly createdAt: number
   readonly versions: readonly PolicyVersion[]
   readonly defaultVersion: string
   readonly tags: readonly Tag[]
@@ -45,6 +46,10 @@ function tagged(before: readonly Tag[], added: unknown): readonly Tag[] {
   const tags = Array.isArray(added) ? (added as readonly Tag[]) : []
   const keys = new Set(tags.map(({ Key }) => Key))
   return [...before.filter(({ Key }) => !keys.has(Key)), ...tags]
+}
+
+function untagged(before: readonly Tag[], keys: unknown): readonly Tag[] {
+  return before.filter(({ Key }) => !(Array.isArray(keys) && keys.includes(Key)))
 }
 
 /** The IAM of one account. */
@@ -71,7 +76,12 @@ export class FakeIam {
   /** Operations by their names. */
   readonly operations: Readonly<Record<string, (input: Fields) => Fields>> = {
     CreateRole: (input) => this.#createRole(input),
-    GetRole: (input) => ({ Role: this.#describeRole(this.#role(input)) }),
+    GetRole: (input) => {
+      const role = this.#role(input)
+      if (!this.#isVisible(role.createdAt))
+        throw missing(`The role with name ${String(input['RoleName'])} cannot be found.`)
+      return { Role: this.#describeRole(role) }
+    },
     UpdateRole: (input) => {
       const { Description, MaxSessionDuration } = input
       this.#change(input, (role) => ({
@@ -97,6 +107,10 @@ export class FakeIam {
     },
     TagRole: (input) => {
       this.#change(input, (role) => ({ ...role, tags: tagged(role.tags, input['Tags']) }))
+      return {}
+    },
+    UntagRole: (input) => {
+      this.#change(input, (role) => ({ ...role, tags: untagged(role.tags, input['TagKeys']) }))
       return {}
     },
     DeleteRole: (input) => {
@@ -150,9 +164,14 @@ export class FakeIam {
     },
     ListRolePolicies: (input) => ({ PolicyNames: [...this.#role(input).inline.keys()], IsTruncated: false }),
     CreatePolicy: (input) => this.#createPolicy(input),
-    GetPolicy: (input) => ({ Policy: this.#describePolicy(this.#policy(input['PolicyArn'])) }),
+    GetPolicy: (input) => {
+      const policy = this.#policy(input['PolicyArn'])
+      if (!this.#isVisible(policy.createdAt)) throw missing(`Policy ${String(input['PolicyArn'])} was not found.`)
+      return { Policy: this.#describePolicy(policy) }
+    },
     ListPolicies: (input) => ({
       Policies: [...this.#policies.values()]
+        .filter(({ createdAt }) => this.#isVisible(createdAt))
         .map((policy) => this.#describePolicy(policy))
         .filter(({ Path }) => String(Path).startsWith(String(input['PathPrefix'] ?? '/'))),
       IsTruncated: false,
@@ -220,6 +239,12 @@ export class FakeIam {
       this.#policies.set(arn, { ...policy, tags: tagged(policy.tags, input['Tags']) })
       return {}
     },
+    UntagPolicy: (input) => {
+      const arn = String(input['PolicyArn'])
+      const policy = this.#policy(arn)
+      this.#policies.set(arn, { ...policy, tags: untagged(policy.tags, input['TagKeys']) })
+      return {}
+    },
   }
 
   #createRole(input: Fields): Fields {
@@ -277,8 +302,10 @@ export class FakeIam {
         `A policy called ${name} already exists. Duplicate names are not allowed.`,
         409,
       )
-    const now = new Date(this.#context.now())
+    const createdAt = this.#context.now()
+    const now = new Date(createdAt)
     const policy: Policy = {
+      createdAt,
       fields: {
         PolicyName: name,
         PolicyId: `ANPA${String(++this.#made).padStart(17, '0')}`,
@@ -310,6 +337,10 @@ export class FakeIam {
 
   #uses(arn: string): number {
     return [...this.#roles.values()].filter(({ attached }) => attached.includes(arn)).length
+  }
+
+  #isVisible(createdAt: number): boolean {
+    return this.#context.now() >= createdAt + this.#context.script().iamVisibility
   }
 
   #role(input: Fields): Role {

@@ -63,7 +63,12 @@ export class FakeAwsServer implements AsyncDisposable {
     } catch (error) {
       const refused =
         error instanceof FakeError ? error : new FakeError('InternalFailure', (error as Error).message, 500)
-      sent = failureOf(request.headers['x-amz-target'] === undefined, refused, id)
+      if (refused.as === 'hang') return
+      if (refused.as === 'reset') return void request.socket.destroy()
+      sent =
+        refused.as === 'garbage'
+          ? { status: 200, contentType: 'text/html', body: '<html><body>Sign in to continue' }
+          : failureOf(request.headers['x-amz-target'] === undefined, refused, id)
     }
     response.writeHead(sent.status, { 'content-type': sent.contentType, 'x-amzn-requestid': id })
     response.end(sent.body)

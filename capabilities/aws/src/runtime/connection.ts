@@ -2,6 +2,7 @@
 // this process. Decided with the first call.
 import { systemClock } from '@fairlead/client'
 import type { Logger } from '@fairlead/controller'
+import type { Clock } from '@fairlead/kube'
 import type { ResourceKind } from '../engine/resource-kind.ts'
 import type { ResourceManager } from '../engine/resource-manager.ts'
 import type { ServiceName } from '../engine/service-model.ts'
@@ -26,6 +27,7 @@ export interface ConnectionOptions {
   /** Set where a fake AWS takes the place of one that is not given. */
   readonly fakeAllowed: boolean
   readonly log: Logger
+  readonly clock: Clock
 }
 
 /** Returns the region that the environment names. */
@@ -38,7 +40,7 @@ export class AwsConnection implements AsyncDisposable {
   readonly #options: ConnectionOptions
   readonly #apis = new Map<string, SdkApi>()
   readonly #managers = new Map<string, Promise<ResourceManager>>()
-  #place: Promise<Omit<SdkOptions, 'region'>> | undefined
+  #place: Promise<Omit<SdkOptions, 'region' | 'clock'>> | undefined
   #stopFake: (() => Promise<void>) | undefined
 
   constructor(options: ConnectionOptions) {
@@ -69,15 +71,16 @@ export class AwsConnection implements AsyncDisposable {
       call: async (operation, input) => {
         this.#place ??= this.#find(region)
         const [place, { SdkApi }] = await Promise.all([this.#place, import('../services/sdk-api.ts')])
+        const { clock } = this.#options
         const key = `${service}/${region}`
         let api = this.#apis.get(key)
-        if (api === undefined) this.#apis.set(key, (api = new SdkApi(service, { ...place, region })))
+        if (api === undefined) this.#apis.set(key, (api = new SdkApi(service, { ...place, region, clock })))
         return api.call(operation, input)
       },
     }
   }
 
-  async #find(region: string): Promise<Omit<SdkOptions, 'region'>> {
+  async #find(region: string): Promise<Omit<SdkOptions, 'region' | 'clock'>> {
     const { environment, fakeAllowed, log } = this.#options
     const endpoint = environment['AWS_ENDPOINT_URL']
     const given = credentialVariables.find((name) => environment[name] !== undefined && environment[name] !== '')

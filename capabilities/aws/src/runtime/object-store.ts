@@ -1,9 +1,9 @@
 // The store port of a reconcile on the cluster side: finalizer, status and annotations of one object.
 import type { Client } from '@fairlead/client'
 import { kindOfObject } from '@fairlead/client'
-import { addFinalizer, removeFinalizer } from '@fairlead/controller'
+import { addFinalizer, hasFinalizer, removeFinalizer } from '@fairlead/controller'
 import type { StatusWriter } from '@fairlead/controller'
-import { formatKey, isNotFound, keyOf } from '@fairlead/kube'
+import { conflict, formatKey, isTerminating, keyOf, parseApiVersion } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { ObjectStore } from '../engine/reconcile-input.ts'
 import type { ResourceStatus } from '../engine/resource-status.ts'
@@ -14,6 +14,7 @@ export interface ClusterStoreOptions {
   readonly object: KubeObject
   readonly status: StatusWriter
   readonly finalizer: string
+  readonly plural: string
   /** Called before the finalizer is added. */
   readonly onHold: () => void
   /** Called after it was removed. */
@@ -29,16 +30,23 @@ export class ClusterStore implements ObjectStore {
   }
 
   async hold(): Promise<void> {
-    const { client, object, finalizer, onHold } = this.#options
+    const { client, object, finalizer, onHold, plural } = this.#options
     onHold()
-    await addFinalizer(client, object, finalizer)
+    if (!hasFinalizer(object, finalizer)) return void (await addFinalizer(client, object, finalizer))
+    // The cache may lag behind a release: nothing is created that the deletion of the object would leave.
+    const live = await this.#live()
+    if (live === undefined || isTerminating(live)) {
+      const { group } = parseApiVersion(object.apiVersion)
+      throw conflict({ group, plural }, object.metadata.name ?? '', 'it was deleted meanwhile')
+    }
+    await addFinalizer(client, live, finalizer)
   }
 
   async release(): Promise<void> {
-    const { client, object, finalizer, onRelease } = this.#options
+    const { client, finalizer, onRelease } = this.#options
     // Its status may have been written meanwhile; the list of finalizers must be the newest.
     const live = await this.#live()
-    if (live?.metadata.uid === object.metadata.uid && live !== undefined) await removeFinalizer(client, live, finalizer)
+    if (live !== undefined) await removeFinalizer(client, live, finalizer)
     onRelease()
   }
 
@@ -52,13 +60,10 @@ export class ClusterStore implements ObjectStore {
     await client.patch(kindOfObject(object), formatKey(keyOf(object)), { merge })
   }
 
+  /** Returns the object as it is now; undefined when it, or this one of its name, does not exist. */
   async #live(): Promise<KubeObject | undefined> {
     const { client, object } = this.#options
-    try {
-      return await client.get(kindOfObject(object), formatKey(keyOf(object)))
-    } catch (error) {
-      if (isNotFound(error)) return undefined
-      throw error
-    }
+    const live = await client.find(kindOfObject(object), formatKey(keyOf(object)))
+    return live?.metadata.uid === object.metadata.uid ? live : undefined
   }
 }

@@ -1,5 +1,7 @@
 // Calls by the AWS SDK, which is loaded with the first of them: nothing that starts without a call waits for it.
 // Retries, credentials and signatures: one attempt for each call, as the work queue retries; the SDK's default chain.
+import { systemClock } from '@fairlead/client'
+import type { Clock } from '@fairlead/kube'
 import { AwsError } from '../engine/aws-error.ts'
 import type { ServiceName } from '../engine/service-model.ts'
 import type { ApiObject, ServiceApi } from './service-api.ts'
@@ -11,10 +13,15 @@ export interface SdkOptions {
   readonly endpoint?: string
   /** Credentials; those of the SDK's default chain when left out. */
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string }
+  /** Ends calls without a response; the system's clock when left out. */
+  readonly clock?: Clock
 }
 
+/** Milliseconds within which a response must be complete: ACK's limit. */
+const responseLimit = 60_000
+
 interface SdkClient {
-  send(command: object): Promise<object>
+  send(command: object, options: { readonly abortSignal: AbortSignal }): Promise<object>
   destroy(): void
 }
 type Constructor<T> = new (input: object) => T
@@ -60,10 +67,15 @@ export class SdkApi implements ServiceApi, Disposable {
     this.#loaded ??= this.#load()
     const { sdk, client } = await this.#loaded
     const Command = sdk[`${operation}Command`] as Constructor<object>
+    const { clock = systemClock } = this.#options
+    const limit = new AbortController()
+    using _timer = clock.timer(responseLimit, () => limit.abort())
     try {
-      return (await client.send(new Command(input))) as ApiObject
+      return (await client.send(new Command(input), { abortSignal: limit.signal })) as ApiObject
     } catch (error) {
-      throw awsError(error)
+      if (!limit.signal.aborted) throw awsError(error)
+      const message = `${operation} had no response within ${responseLimit / 1000} s`
+      throw new AwsError('RequestTimeout', message, { cause: error })
     }
   }
 
@@ -74,6 +86,7 @@ export class SdkApi implements ServiceApi, Disposable {
   async #load(): Promise<{ readonly sdk: Sdk; readonly client: SdkClient }> {
     const sdk = await load[this.#service]()
     const Client = sdk[clientNames[this.#service]] as Constructor<SdkClient>
-    return { sdk, client: new Client({ ...this.#options, maxAttempts: 1 }) }
+    const { clock: _clock, ...options } = this.#options
+    return { sdk, client: new Client({ ...options, maxAttempts: 1 }) }
   }
 }

@@ -49,6 +49,8 @@ export interface ReferringKind {
   readonly group: string
   readonly version: string
   readonly kind: string
+  /** Plural of the kind, by which its definition is named. */
+  readonly plural: string
   readonly rows: readonly ReferenceRow[]
 }
 

@@ -6,7 +6,7 @@ import { referencesAnnotation } from '../engine/reference-annotation.ts'
 import type { ReferenceRow, ReferringKind } from '../engine/reference-table.ts'
 
 /** A kind whose fields take their values from other objects, in all of its versions. */
-export type DefinedKind = Omit<ReferringKind, 'version'>
+export type DefinedKind = Omit<ReferringKind, 'version' | 'plural'>
 
 /**
  * Returns the kind that a CustomResourceDefinition declares references for, undefined for every other object.

@@ -1,7 +1,7 @@
 // Watches every kind that refers or is referred to: keeps the index of references, and wakes the objects that see a
 // change. A referent that is being deleted is woken by its dependents.
 import type { Kind } from '@fairlead/client'
-import { kind as clientKind } from '@fairlead/client'
+import { CustomResourceDefinition, kind as clientKind } from '@fairlead/client'
 import type { Informer, Manager, ObjectChange, ObjectReference, Relation } from '@fairlead/controller'
 import { DisposableStack, isTerminating, keyOf, parseApiVersion } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
@@ -55,6 +55,8 @@ export class ReferenceWatch<K extends ReferringKind = ReferringKind> implements 
   readonly #uses = new DisposableStack()
   /** Objects that may be creating their resource, before the cache shows their finalizer. */
   readonly #creating = new Set<string>()
+  /** Kinds whose definition was found deleted. */
+  readonly #undefined = new Set<string>()
 
   constructor(options: ReferenceWatchOptions<K>) {
     const { manager, kinds, crossNamespace } = options
@@ -99,21 +101,27 @@ export class ReferenceWatch<K extends ReferringKind = ReferringKind> implements 
         found.object.metadata.finalizers?.includes(this.#options.finalizerOf(own)) === true
       return {
         id: dependent,
-        exists: holds || found.state === 'unknown' || this.#creating.has(idKey(dependent)),
+        exists:
+          holds ||
+          (found.state === 'unknown' && !this.#undefined.has(kindKey(dependent))) ||
+          this.#creating.has(idKey(dependent)),
         sameCycle: this.#index.cycle(dependent, id) !== undefined,
       }
     })
   }
 
   /** Returns why the dependents of a kind are not all known; undefined when they are. */
-  unknownDependents({ group, kind }: ObjectId): string | undefined {
+  async unknownDependents({ group, kind }: ObjectId): Promise<string | undefined> {
     for (const { informer, own } of this.#watched.values()) {
-      const refers = own?.rows.some((row) =>
-        [row, ...(row.kinds ?? [])].some((one) => kindKey(one) === `${group}/${kind}`),
-      )
-      // A kind that is not served has no objects; any other state hides them.
-      if (refers === true && informer.state !== 'Synced' && informer.state !== 'Absent')
-        return `${own?.kind} cannot be listed now`
+      if (own === undefined || informer.state === 'Synced') continue
+      if (!own.rows.some((row) => [row, ...(row.kinds ?? [])].some((one) => kindKey(one) === `${group}/${kind}`)))
+        continue
+      if (informer.state !== 'Absent') return `${own.kind} cannot be listed now`
+      // Objects stay while their kind is not served; without a definition there are none.
+      const name = `${own.plural}.${own.group}`
+      if ((await this.#options.manager.client.find(CustomResourceDefinition, name)) !== undefined)
+        return `${own.kind} is not served now`
+      this.#undefined.add(kindKey(own))
     }
     return undefined
   }
@@ -205,6 +213,7 @@ export class ReferenceWatch<K extends ReferringKind = ReferringKind> implements 
 
   /** A kind that can be read again, or no longer, changes what is known of every referent and dependent. */
   #stateChanged(group: string, kind: string): void {
+    this.#undefined.delete(`${group}/${kind}`)
     for (const referent of this.#index.referentsOf(group, kind)) this.#wakeDependents(referent)
     const own = this.#watched.get(`${group}/${kind}`)?.own
     for (const row of own?.rows ?? []) this.#wakeTerminating(this.#index.referentsOf(row.group, row.kind))

@@ -3,7 +3,7 @@
 import { cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import { basename, dirname, join, resolve } from 'node:path'
-import { bundle } from './bundle.ts'
+import { bundle, programs } from './bundle.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const target = join(root, 'apps/cli/examples')
@@ -21,4 +21,4 @@ for (const name of examples) {
   }
 }
 
-await bundle(join(root, 'apps/cli/src/main.ts'), join(root, 'apps/cli/bundle'))
+await bundle(join(root, 'apps/cli/src/main.ts'), join(root, 'apps/cli/bundle'), programs)

@@ -17,11 +17,23 @@ const workers: Readonly<Record<string, string>> = {
 /** Finds its WebAssembly beside its own files. */
 const external = ['quickjs-emscripten']
 
-/** Writes `main` as `folder`/main.js, with what it needs beside it; `folder` is emptied first. */
-export async function bundle(main: string, folder: string): Promise<void> {
+/** Further programs of the command's package. */
+export const programs: Readonly<Record<string, string>> = {
+  apiserver: join(root, 'apps/cli/src/apiserver/main.ts'),
+}
+
+/**
+ * Writes `main` as `folder`/main.js, and others under their names, with what they need beside them; `folder` is emptied
+ * first.
+ */
+export async function bundle(
+  main: string,
+  folder: string,
+  others: Readonly<Record<string, string>> = {},
+): Promise<void> {
   const packages = new Set<string>()
   const build = await rolldown({
-    input: { main, ...workers },
+    input: { main, ...others, ...workers },
     platform: 'node',
     external,
     resolve: { conditionNames: ['@fairlead/source', 'node', 'import', 'default'] },

@@ -1,7 +1,7 @@
 // Bundles the command once for a run of all tests, which start it some hundred times.
 import { copyFileSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { bundle } from '../../scripts/bundle.ts'
+import { bundle, programs } from '../../scripts/bundle.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
@@ -16,8 +16,9 @@ export async function setup(): Promise<void> {
   if (isChosen || process.env['FAIRLEAD_TEST_LAUNCHER'] !== undefined) return
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(join(folder, 'bin'), { recursive: true })
-  for (const file of ['package.json', 'bin/fairlead.js']) copyFileSync(join(root, 'apps/cli', file), join(folder, file))
+  for (const file of ['package.json', 'bin/fairlead.js', 'bin/fairlead-apiserver.js', 'bin/launch.js', 'bin/etcd.js'])
+    copyFileSync(join(root, 'apps/cli', file), join(folder, file))
   symlinkSync(join(root, 'examples'), join(folder, 'examples'))
-  await bundle(join(root, 'apps/cli/src/main.ts'), join(folder, 'bundle'))
+  await bundle(join(root, 'apps/cli/src/main.ts'), join(folder, 'bundle'), programs)
   process.env['FAIRLEAD_TEST_LAUNCHER'] = join(folder, 'bin/fairlead.js')
 }

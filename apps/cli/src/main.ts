@@ -8,6 +8,11 @@ import { program } from './program.ts'
 export async function main(args: readonly string[]): Promise<void> {
   endWhenOutputCloses(args)
   try {
+    if (args[0] === 'apiserver') {
+      // Its flags are those of a Go program, and must not wait for the tree of commands.
+      const { runApiserver } = await import('./apiserver/main.ts')
+      return await runApiserver(args.slice(1), 'fairlead apiserver')
+    }
     const [first, second] = args.filter((argument) => !argument.startsWith('-'))
     const wanted = first === 'help' ? second : first
     const root = await program(wanted)
@@ -32,7 +37,8 @@ const brokenPipe = 128 + 13
 
 /** Ends a command whose reader closed the pipe, without a word. A server keeps running: its output was the banner. */
 function endWhenOutputCloses(args: readonly string[]): void {
-  const isServer = args.find((argument) => !argument.startsWith('-')) === 'up' && !args.includes('--help')
+  const command = args.find((argument) => !argument.startsWith('-'))
+  const isServer = (command === 'up' || command === 'apiserver') && !args.includes('--help')
   process.stderr.on('error', () => {})
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (isServer) return

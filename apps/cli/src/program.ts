@@ -1,5 +1,6 @@
 // Declares the tree of commands; their implementations load when one of them runs.
 import { Command, CommanderError, Help, Option } from 'commander'
+import { addApiserverCommands } from './apiserver/commands.ts'
 import { addBackupCommands } from './backup/commands.ts'
 import { addCapabilityCommands } from './capability-command.ts'
 import { addCompletionCommands } from './completion/commands.ts'
@@ -27,6 +28,7 @@ export async function program(wanted?: string): Promise<Command> {
     'fairlead map render -f controller.yaml -f objects.yaml',
   ])
   addUpCommands(root)
+  addApiserverCommands(root)
   addInstallCommands(root)
   addBackupCommands(root)
   await addCapabilityCommands(root, wanted)

@@ -40,6 +40,8 @@ export interface HandlerOptions {
   readonly server: ServerDependencies
   readonly authenticators: readonly Authenticator[]
   readonly authorizer: RequestAuthorizer
+  /** Accepts requests without credentials; true when left out. */
+  readonly anonymous?: boolean
   readonly routes: readonly Route[]
   /** Resolves paths to the servers behind APIServices. */
   readonly upstreams?: Pick<UpstreamResolver, 'resolve'>
@@ -285,8 +287,8 @@ export class Handler {
 
   /** Returns the user, or the reason why the user may not impersonate the requested one. @throws StatusError 401 */
   async #authenticate(request: ServerRequest, record?: AuditRecord): Promise<UserInfo | StatusError> {
-    const { authenticators, authorizer } = this.#options
-    const user = request.user ?? (await authenticate(authenticators, request.credentials))
+    const { authenticators, authorizer, anonymous } = this.#options
+    const user = request.user ?? (await authenticate(authenticators, request.credentials, anonymous))
     if (user === undefined) throw unauthorized()
     const impersonation = readImpersonation(request.headers)
     const acting = impersonation === undefined ? user : await impersonate(user, impersonation, authorizer)

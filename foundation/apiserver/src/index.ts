@@ -2,8 +2,14 @@
 
 export { ApiServer } from './server.ts'
 export { serverVersion } from './server-version.ts'
-export type { Listening } from './server.ts'
-export type { ApiServerOptions, ControllerName } from './startup/options.ts'
+export type { Listening, ListeningOptions } from './server.ts'
+export { admissionPluginNames } from './startup/options.ts'
+export type {
+  AdmissionPluginName,
+  ApiServerOptions,
+  ControllerName,
+  ServiceAccountTokenSettings,
+} from './startup/options.ts'
 export type { Limit, RequestLimitOptions } from './http/request-limits.ts'
 export type { Route, UpgradeHandler } from './http/route.ts'
 export type { LogRequest, PodLogs } from './handlers/pods/log.ts'
@@ -101,9 +107,10 @@ export type { CompiledRules, RuleEngine } from './custom/index.ts'
 export { adminCertificate, loadCertificates, makeCertificates } from './auth/certificates.ts'
 export type { CertificateOptions, Certificates, KeyPair } from './auth/certificates.ts'
 export { issuerRoute } from './auth/issuer-route.ts'
-export { tokenKey } from './auth/token-key.ts'
+export { signingKey, tokenKey, verificationKeys } from './auth/token-key.ts'
 export { kubeconfigText, writeKubeconfig } from './auth/kubeconfig-file.ts'
 export type { KubeconfigContent } from './auth/kubeconfig-file.ts'
+export { writePrivate } from './auth/private-file.ts'
 
 // parts of the server: HTTP, discovery, OpenAPI
 export type { RequestTarget, ServedEvent, ServerBody, ServerRequest, ServerResponse } from './http/message.ts'

@@ -59,6 +59,23 @@ export interface Listening {
   readonly kubeconfig: string
 }
 
+/** Options of {@link ApiServer.listen}. */
+export interface ListeningOptions {
+  /** 0, any free one, when left out. */
+  readonly port?: number
+  /** Loopback when left out. */
+  readonly host?: string
+  /** The serving certificate with its chain, and its key, in PEM; one of the server's own authority when left out. */
+  readonly tls?: KeyPair
+  /** The IP address of the endpoints of the Service `kubernetes`; `host` when left out. */
+  readonly advertiseAddress?: string
+  /**
+   * Creates a client certificate of an administrator for the kubeconfig; true when left out. Else the kubeconfig has no
+   * user, and with `clientCa` and `tls` the server needs no authority of its own.
+   */
+  readonly administrator?: boolean
+}
+
 /** The parts of a running server. */
 interface ServerParts {
   readonly dependencies: ServerDependencies
@@ -67,6 +84,8 @@ interface ServerParts {
   readonly storages: ResourceStorages
   readonly certificates: () => Promise<Certificates>
   readonly adminCertificate: () => Promise<KeyPair>
+  /** Authority of client certificates beside the server's own. */
+  readonly clientCa: string | undefined
 }
 
 /** A Kubernetes-compatible API server in this process. Opens no port until {@link ApiServer.listen}. */
@@ -112,7 +131,8 @@ export class ApiServer implements AsyncDisposable {
       const delay = options.controllerDelay ?? 0
       resources.use(await CustomResources.start(dependencies, { delay, webhooks, onError }))
     }
-    const clientAuthority = async (): Promise<string> => (await certificates()).ca.cert
+    const authority = async (): Promise<string> => (await certificates()).ca.cert
+    const clientAuthority = async (): Promise<string> => options.clientCa ?? (await authority())
     const upstreams = resources.use(
       new LazyAggregator({ store, registry, clientAuthority, onError, resolve: options.resolve, ...objects }),
     )
@@ -131,6 +151,7 @@ export class ApiServer implements AsyncDisposable {
       server: dependencies,
       authenticators: access.authenticators,
       authorizer: access.authorizer,
+      ...(options.anonymous === undefined ? {} : { anonymous: options.anonymous }),
       routes: [rootPathsRoute(routes), ...routes],
       upstreams,
       metrics,
@@ -148,12 +169,13 @@ export class ApiServer implements AsyncDisposable {
         resources: registry,
         controllers,
         delay: options.controllerDelay ?? 0,
-        rootCertificate: clientAuthority,
+        rootCertificate: authority,
         quotas,
       })
       resources.use(running)
     }
-    const parts = { dependencies, handler, capabilityRoutes, storages, certificates, adminCertificate }
+    const { clientCa } = options
+    const parts = { dependencies, handler, capabilityRoutes, storages, certificates, adminCertificate, clientCa }
     return new ApiServer(parts, resources.move())
   }
 
@@ -197,30 +219,35 @@ export class ApiServer implements AsyncDisposable {
    * Opens an HTTPS port, by default a free one on loopback. Its kubeconfig is that of an administrator. Throws
    * ListenError.
    */
-  async listen(options: { readonly port?: number; readonly host?: string } = {}): Promise<Listening> {
-    const { ca, server } = await this.#parts.certificates()
-    const certificate = this.#parts.adminCertificate()
+  async listen(options: ListeningOptions = {}): Promise<Listening> {
+    const { certificates, adminCertificate, clientCa, handler } = this.#parts
+    const { tls, administrator: hasAdministrator = true, advertiseAddress, ...address } = options
+    const own = tls === undefined || hasAdministrator || clientCa === undefined ? await certificates() : undefined
+    const certificate = hasAdministrator ? adminCertificate() : undefined
     // Awaited below, unless something else fails before.
-    certificate.catch(() => undefined)
+    certificate?.catch(() => undefined)
     const closed = new AbortController()
     const listener = await listen({
-      tls: { ...server, clientCa: ca.cert },
-      handle: (request) => this.#parts.handler.handle(request),
-      resolve: (method, path, query) => this.#parts.handler.resolve(method, path, query),
-      ...upgrades(this.#parts.handler, closed.signal),
+      tls: { ...(tls ?? own!.server), clientCa: [own?.ca.cert, clientCa].filter((pem) => pem !== undefined) },
+      handle: (request) => handler.handle(request),
+      resolve: (method, path, query) => handler.resolve(method, path, query),
+      ...upgrades(handler, closed.signal),
       clock: this.clock,
-      ...options,
+      ...address,
     })
     this.#resources.use(listener)
     this.#resources.defer(() => closed.abort(new Error('The server is closing.')))
-    await publishService(this.client({ manager: 'kube-apiserver' }), listener)
+    const { url, host, port } = listener
+    const endpoint = { host: advertiseAddress ?? host, port }
+    await publishService(this.client({ manager: 'kube-apiserver' }), endpoint)
+    const certificateAuthority = tls?.cert ?? own!.ca.cert
     const kubeconfig = kubeconfigText({
       name: 'fairlead',
-      server: listener.url,
-      ca: ca.cert,
-      user: { name: 'kubernetes-admin', certificate: await certificate },
+      server: url,
+      ca: certificateAuthority,
+      ...(certificate && { user: { name: 'kubernetes-admin', certificate: await certificate } }),
     })
-    return { url: listener.url, host: listener.host, port: listener.port, certificateAuthority: ca.cert, kubeconfig }
+    return { url, host, port, certificateAuthority, kubeconfig }
   }
 
   /** Stops the server and closes the store. */

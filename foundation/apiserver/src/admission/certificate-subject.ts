@@ -10,7 +10,7 @@ const clientSigner = 'kubernetes.io/kube-apiserver-client'
 /** Returns the plugin; its messages are those of the real server. */
 export function certificateSubjectPlugin(): AdmissionPlugin {
   return {
-    name: 'certificate-subject',
+    name: 'CertificateSubjectRestriction',
     async validate({ operation, resource, subresource, name, object }) {
       const { group, plural } = resource.definition
       if (operation !== 'CREATE' || subresource !== '' || group !== 'certificates.k8s.io') return

@@ -11,12 +11,12 @@ import type { ServiceAccountTokens } from './service-account-tokens.ts'
 export function issuerRoute(tokens: ServiceAccountTokens): Route {
   return {
     rootPaths: () => Object.keys(documents).map((path) => `/${path}`),
-    handle: async ({ method, headers }, path) => {
+    handle: ({ method, headers }, path) => {
       const name = path.join('/')
       const document = Object.hasOwn(documents, name) ? documents[name] : undefined
       if (document === undefined) return undefined
       if (method !== 'GET') throw methodNotAllowed()
-      const answer = await document(tokens)
+      const answer = document(tokens)
       const { accept } = headers
       const type = String(answer.headers['content-type'])
       if (typeof accept === 'string' && !isAcceptableRoute(accept, [type])) throw routeNotAcceptable([type])
@@ -25,11 +25,10 @@ export function issuerRoute(tokens: ServiceAccountTokens): Route {
   }
 }
 
-const documents: Readonly<Record<string, (tokens: ServiceAccountTokens) => ServerResponse | Promise<ServerResponse>>> =
-  {
-    '.well-known/openid-configuration': (tokens) => publicDocument(tokens.discoveryDocument(), 'application/json'),
-    'openid/v1/jwks': async (tokens) => publicDocument(await tokens.keySet(), 'application/jwk-set+json'),
-  }
+const documents: Readonly<Record<string, (tokens: ServiceAccountTokens) => ServerResponse>> = {
+  '.well-known/openid-configuration': (tokens) => publicDocument(tokens.discoveryDocument(), 'application/json'),
+  'openid/v1/jwks': (tokens) => publicDocument(tokens.keySet(), 'application/jwk-set+json'),
+}
 
 /** Returns a document that may be cached for an hour, like the real server's. */
 function publicDocument(value: JsonObject, contentType: string): ServerResponse {

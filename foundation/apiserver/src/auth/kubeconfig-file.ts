@@ -12,24 +12,32 @@ export interface KubeconfigContent {
   readonly server: string
   /** PEM of the authority that signed the server's certificate. */
   readonly ca: string
-  readonly user: { readonly name: string } & ({ readonly certificate: KeyPair } | { readonly token: string })
+  /** Without a user requests are anonymous. */
+  readonly user?: { readonly name: string } & ({ readonly certificate: KeyPair } | { readonly token: string })
   readonly namespace?: string
 }
 
 /** Returns a kubeconfig as YAML; certificates are embedded, so that it works wherever it is copied. */
 export function kubeconfigText({ name, server, ca, user, namespace }: KubeconfigContent): string {
-  const credentials: JsonObject =
-    'token' in user
-      ? { token: user.token }
-      : { 'client-certificate-data': base64(user.certificate.cert), 'client-key-data': base64(user.certificate.key) }
   return stringifyYaml({
     apiVersion: 'v1',
     kind: 'Config',
     clusters: [{ name, cluster: { server, 'certificate-authority-data': base64(ca) } }],
-    users: [{ name: user.name, user: credentials }],
-    contexts: [{ name, context: { cluster: name, user: user.name, ...(namespace !== undefined && { namespace }) } }],
+    users: user === undefined ? [] : [{ name: user.name, user: credentialsOf(user) }],
+    contexts: [
+      {
+        name,
+        context: { cluster: name, ...(user && { user: user.name }), ...(namespace !== undefined && { namespace }) },
+      },
+    ],
     'current-context': name,
   })
+}
+
+function credentialsOf(user: NonNullable<KubeconfigContent['user']>): JsonObject {
+  if ('token' in user) return { token: user.token }
+  const { cert, key } = user.certificate
+  return { 'client-certificate-data': base64(cert), 'client-key-data': base64(key) }
 }
 
 /** Writes a kubeconfig that only its owner can read. */

@@ -1,7 +1,7 @@
 // Tokens of service accounts: signed by the server, valid while the account (and the object they are bound to) exists.
-import { createPublicKey } from 'node:crypto'
+import { createHash, createPublicKey } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import type { JWK, JWTPayload } from 'jose'
+import type { JWTPayload } from 'jose'
 import { goQuote } from '@fairlead/kube'
 import type { Clock, JsonObject, UserInfo } from '@fairlead/kube'
 import type { Store } from '../storage/store.ts'
@@ -11,10 +11,16 @@ import { credentialIdKey, serviceAccountGroups, serviceAccountName } from '../id
 
 /** Options of {@link ServiceAccountTokens}. */
 export interface TokenOptions {
-  /** P-256 private key. */
+  /** Private key: RSA, or EC on P-256, P-384 or P-521. */
   readonly key: KeyObject
+  /** Public keys of valid tokens, of the same types; that of `key` when left out. */
+  readonly verificationKeys?: readonly KeyObject[] | undefined
   /** `iss` of every token. */
   readonly issuer: string
+  /** Values of `iss` that are accepted beside it. */
+  readonly formerIssuers?: readonly string[]
+  /** The address of the key set in the issuer's configuration; below the issuer when left out. */
+  readonly keySetUri?: string | undefined
   /** Audiences of this server; the default audiences of a token. */
   readonly audiences: readonly string[]
   readonly clock: Pick<Clock, 'now'>
@@ -68,19 +74,20 @@ const leewaySeconds = 60
 const cachedSignatures = 1000
 /** Longer tokens, which only many or long audiences make, are verified each time. Characters. */
 const longestCached = 8 * 1024
-const algorithm = 'ES256'
 const extraPrefix = 'authentication.kubernetes.io/'
 
 /** Issues and verifies tokens. */
 export class ServiceAccountTokens {
   readonly #options: TokenOptions
-  readonly #publicKey: KeyObject
+  readonly #keys: readonly VerificationKey[]
+  readonly #signing: VerificationKey
   readonly #verified = new Map<string, JWTPayload>()
-  #keyId: Promise<string> | undefined
 
   constructor(options: TokenOptions) {
     this.#options = options
-    this.#publicKey = createPublicKey(options.key)
+    const own = createPublicKey(options.key)
+    this.#signing = verificationKey(own)
+    this.#keys = (options.verificationKeys ?? [own]).map(verificationKey)
   }
 
   /** Audiences of this server. */
@@ -94,7 +101,7 @@ export class ServiceAccountTokens {
     const { key, issuer, clock, newUid } = this.#options
     const now = Math.floor(clock.now() / 1000)
     return new SignJWT({ 'kubernetes.io': claimOf(grant) })
-      .setProtectedHeader({ alg: algorithm, kid: await this.#kid() })
+      .setProtectedHeader({ alg: this.#signing.algorithm, kid: this.#signing.id })
       .setIssuer(issuer)
       .setSubject(serviceAccountName(grant.namespace, grant.name))
       .setAudience([...grant.audiences])
@@ -159,20 +166,24 @@ export class ServiceAccountTokens {
 
   /** Returns the document `/.well-known/openid-configuration`. */
   discoveryDocument(): JsonObject {
-    const { issuer } = this.#options
+    const { issuer, keySetUri = `${issuer.replace(/\/$/, '')}/openid/v1/jwks` } = this.#options
     return {
       issuer,
-      jwks_uri: `${issuer}/openid/v1/jwks`,
+      jwks_uri: keySetUri,
       response_types_supported: ['id_token'],
       subject_types_supported: ['public'],
-      id_token_signing_alg_values_supported: [algorithm],
+      id_token_signing_alg_values_supported: [...new Set(this.#keys.map(({ algorithm }) => algorithm))],
     }
   }
 
   /** Returns the document `/openid/v1/jwks`. */
-  async keySet(): Promise<JsonObject> {
-    const { kty, crv, x, y } = this.#publicKey.export({ format: 'jwk' })
-    return { keys: [{ use: 'sig', kty: kty!, kid: await this.#kid(), alg: algorithm, crv: crv!, x: x!, y: y! }] }
+  keySet(): JsonObject {
+    return {
+      keys: this.#keys.map(({ key, id, algorithm }) => {
+        const { kty, ...rest } = key.export({ format: 'jwk' }) as Readonly<Record<string, string>>
+        return { use: 'sig', kty: kty!, kid: id, alg: algorithm, ...rest }
+      }),
+    }
   }
 
   /** Number of tokens whose signature is not verified again. */
@@ -180,22 +191,20 @@ export class ServiceAccountTokens {
     return this.#verified.size
   }
 
-  #kid(): Promise<string> {
-    this.#keyId ??= import('jose').then(({ calculateJwkThumbprint }) =>
-      calculateJwkThumbprint(this.#publicKey.export({ format: 'jwk' }) as JWK),
-    )
-    return this.#keyId
-  }
-
   /** Returns the claims of a token with a valid signature, expired or not. */
   async #payload(token: string): Promise<JWTPayload | undefined> {
     const known = this.#verified.get(token)
     if (known !== undefined) return known
-    const { compactVerify } = await import('jose')
+    const { compactVerify, decodeProtectedHeader } = await import('jose')
     try {
-      const { payload } = await compactVerify(token, this.#publicKey, { algorithms: [algorithm] })
+      const { alg, kid } = decodeProtectedHeader(token)
+      const usable = this.#keys.filter(({ algorithm }) => algorithm === alg)
+      const { key } = usable.find(({ id }) => id === kid) ?? usable[0] ?? {}
+      if (key === undefined) return undefined
+      const { payload } = await compactVerify(token, key, { algorithms: [alg!] })
       const claims = JSON.parse(new TextDecoder().decode(payload)) as JWTPayload
-      if (claims.iss !== this.#options.issuer) return undefined
+      const { issuer, formerIssuers = [] } = this.#options
+      if (claims.iss !== issuer && !formerIssuers.includes(claims.iss ?? '')) return undefined
       if (token.length > longestCached) return claims
       if (this.#verified.size >= cachedSignatures) this.#verified.delete(this.#verified.keys().next().value!)
       this.#verified.set(token, claims)
@@ -236,6 +245,35 @@ export class ServiceAccountTokens {
       Date.parse(deletionTimestamp) + leewaySeconds * 1000 < this.#options.clock.now()
     )
   }
+}
+
+interface VerificationKey {
+  readonly key: KeyObject
+  /** `kid` of tokens, derived as kube-apiserver does. */
+  readonly id: string
+  readonly algorithm: string
+}
+
+const curveAlgorithms: Readonly<Record<string, string>> = {
+  prime256v1: 'ES256',
+  secp384r1: 'ES384',
+  secp521r1: 'ES512',
+}
+
+/** Returns the algorithm of tokens that a key signs; undefined for types of keys that Kubernetes does not take. */
+export function tokenAlgorithm({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): string | undefined {
+  if (asymmetricKeyType === 'rsa') return 'RS256'
+  return asymmetricKeyType === 'ec' ? curveAlgorithms[asymmetricKeyDetails?.namedCurve ?? ''] : undefined
+}
+
+function verificationKey(key: KeyObject): VerificationKey {
+  const algorithm = tokenAlgorithm(key)
+  if (algorithm === undefined)
+    throw new TypeError(`tokens cannot be signed with a key of type ${key.asymmetricKeyType}`)
+  const id = createHash('sha256')
+    .update(key.export({ type: 'spki', format: 'der' }))
+    .digest('base64url')
+  return { key, id, algorithm }
 }
 
 function claimOf({ namespace, name, uid, bound }: TokenGrant): KubernetesClaim {

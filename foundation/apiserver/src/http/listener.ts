@@ -50,7 +50,7 @@ export interface ListenOptions {
 export interface Listener extends AsyncDisposable {
   readonly host: string
   readonly port: number
-  /** `https://127.0.0.1:6443` */
+  /** `https://127.0.0.1:6443`; for a listener on all addresses that of loopback. */
   readonly url: string
   /** Replaces the certificates, from the next connection on; open connections keep theirs. */
   renew(tls: ListenerTls): void
@@ -65,6 +65,12 @@ export class ListenError extends Error {
 const maxConnections = 10_000
 /** One address cannot take the connections of all others. */
 const maxConnectionsPerAddress = 2_000
+
+/** The addresses at which this machine reaches a listener on all of its addresses. */
+const wildcards: ReadonlyMap<string, string> = new Map([
+  ['0.0.0.0', '127.0.0.1'],
+  ['::', '::1'],
+])
 
 /** The time that running requests have to finish after the listener was closed. Milliseconds. */
 const closingTimeout = 5_000
@@ -137,7 +143,8 @@ class HttpsListener implements Listener {
   }
 
   get url(): string {
-    return `https://${this.host.includes(':') ? `[${this.host}]` : this.host}:${this.port}`
+    const host = wildcards.get(this.host) ?? this.host
+    return `https://${host.includes(':') ? `[${host}]` : host}:${this.port}`
   }
 
   open(): Promise<void> {

@@ -34,10 +34,15 @@ export async function startAccessControl(
 ): Promise<AccessControl> {
   const roles = options.authorization === 'RBAC' ? resources.use(await RoleIndex.follow(store)) : undefined
   const rbac = roles && { roles, authorizer: new RbacAuthorizer(roles) }
+  const { issuers = [], audiences, signingKey, verificationKeys, keySetUri } = options.serviceAccountTokens ?? {}
+  const [issuer = tokenIssuer, ...formerIssuers] = issuers
   const tokens = new ServiceAccountTokens({
-    key: await tokenKey(folder),
-    issuer: tokenIssuer,
-    audiences: [tokenIssuer],
+    key: signingKey ?? (await tokenKey(folder)),
+    verificationKeys,
+    issuer,
+    formerIssuers,
+    keySetUri,
+    audiences: audiences ?? [issuer, ...formerIssuers],
     clock,
     store,
     newUid: randomUUID,

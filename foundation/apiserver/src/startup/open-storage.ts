@@ -1,7 +1,7 @@
 // Opens the storage of a server, with the certificates that are stored beside it.
 import type { Clock } from '@fairlead/kube'
 import { adminCertificate, loadCertificates, makeCertificates } from '../auth/certificates.ts'
-import type { Certificates, KeyPair } from '../auth/certificates.ts'
+import type { CertificateOptions, Certificates, KeyPair } from '../auth/certificates.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Store } from '../storage/store.ts'
 import { runsController } from './options.ts'
@@ -30,7 +30,7 @@ export async function openStorage(
 ): Promise<OpenStorage> {
   const opening = 'open' in storage ? storage.open({ clock }) : Promise.resolve(storage)
   const folder = 'open' in storage ? storage.folder : undefined
-  const certificates = lazyCertificates(folder, clock, opening)
+  const certificates = lazyCertificates(folder, { clock, hosts: options.certificateHosts ?? [] }, opening)
   // Later callers get the error.
   if (runsController(options, 'service-account')) certificates().catch(() => undefined)
   const [store] = await Promise.all([opening, options.controllers === false ? undefined : import('prom-client')])
@@ -41,10 +41,10 @@ export async function openStorage(
 
 function lazyCertificates(
   folder: string | undefined,
-  clock: Clock,
+  options: CertificateOptions,
   opened: Promise<Store>,
 ): () => Promise<Certificates> {
   let certificates: Promise<Certificates> | undefined
   return () =>
-    (certificates ??= folder === undefined ? makeCertificates({ clock }) : loadCertificates(folder, { clock }, opened))
+    (certificates ??= folder === undefined ? makeCertificates(options) : loadCertificates(folder, options, opened))
 }

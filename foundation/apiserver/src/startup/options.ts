@@ -1,4 +1,5 @@
 // The options of ApiServer.start.
+import type { KeyObject } from 'node:crypto'
 import type { HookResolver, Validator } from '@fairlead/controller'
 import type { Clock } from '@fairlead/kube'
 import type { AdmissionPlugin } from '../admission/plugin.ts'
@@ -24,12 +25,24 @@ export interface ApiServerOptions {
   readonly controllers?: false | readonly ControllerName[]
   /** Milliseconds between an event and its reconcile in the controllers; 0 when left out. */
   readonly controllerDelay?: number
+  /** Names and addresses of the serving certificate beside those of every local server. */
+  readonly certificateHosts?: readonly string[]
+  /** PEM of an authority of client certificates beside the server's own, as `--client-ca-file` of kube-apiserver. */
+  readonly clientCa?: string
+  /** Accepts requests without credentials, as `system:anonymous`; true when left out. */
+  readonly anonymous?: boolean
+  /** Issuer, keys and audiences of service account tokens; those of kubeadm's clusters and a key of the server. */
+  readonly serviceAccountTokens?: ServiceAccountTokenSettings
   /** Static bearer tokens. */
   readonly tokens?: readonly StaticToken[]
   /** `AlwaysAllow`: authenticated users have all permissions. Default. */
   readonly authorization?: 'AlwaysAllow' | 'RBAC'
   /** Validators of capabilities, run as admission. */
   readonly validators?: readonly Validator[]
+  /** Admission plugins that are off. */
+  readonly disabledAdmission?: readonly AdmissionPluginName[]
+  /** Admission plugins that are on beside those of every server; `ServiceAccount` is on only when named. */
+  readonly enabledAdmission?: readonly AdmissionPluginName[]
   /** Further admission plugins, after the server's own. */
   readonly admission?: readonly AdmissionPlugin[]
   /**
@@ -56,6 +69,35 @@ export interface ApiServerOptions {
   readonly random?: () => number
   /** Called with errors that no request caused. */
   readonly onError?: (error: unknown) => void
+}
+
+/** The admission plugins that can be switched, by their names in Kubernetes. */
+export const admissionPluginNames = [
+  'CertificateSubjectRestriction',
+  'LimitRanger',
+  'MutatingAdmissionWebhook',
+  'PodSecurity',
+  'ResourceQuota',
+  'ServiceAccount',
+  'ValidatingAdmissionPolicy',
+  'ValidatingAdmissionWebhook',
+] as const
+
+/** The name of an admission plugin that can be switched. */
+export type AdmissionPluginName = (typeof admissionPluginNames)[number]
+
+/** Service account tokens, as the flags `--service-account-…` of kube-apiserver set them. */
+export interface ServiceAccountTokenSettings {
+  /** The first is the issuer of new tokens; all are accepted. */
+  readonly issuers?: readonly string[]
+  /** Audiences of this server; the issuers when left out. */
+  readonly audiences?: readonly string[]
+  /** Private key: RSA, or EC on P-256, P-384 or P-521. */
+  readonly signingKey?: KeyObject
+  /** Public keys of valid tokens; that of the signing key when left out. */
+  readonly verificationKeys?: readonly KeyObject[]
+  /** `jwks_uri` of the issuer's configuration. */
+  readonly keySetUri?: string
 }
 
 /** Returns true when a controller runs in a server with these options. */

@@ -10,7 +10,9 @@ import { podSecurityPlugin } from '../admission/pod-security/pod-security.ts'
 import { validatingAdmissionPolicyPlugin } from '../admission/policies/policy-plugin.ts'
 import type { QuotaLedger } from '../admission/limits/quota-ledger.ts'
 import { resourceQuotaPlugin } from '../admission/limits/resource-quota.ts'
+import type { AdmissionPlugin } from '../admission/plugin.ts'
 import { rbacEscalationPlugin } from '../admission/rbac-escalation.ts'
+import { serviceAccountPlugin } from '../admission/service-account.ts'
 import { mutatingWebhookPlugin } from '../admission/webhooks/mutating-plugin.ts'
 import { validatingWebhookPlugin } from '../admission/webhooks/validating-plugin.ts'
 import type { WebhookDependencies } from '../admission/webhooks/webhook-caller.ts'
@@ -74,14 +76,15 @@ export function serverDependencies(
 }
 
 function admissionChain(
-  { validators, admission = [] }: ApiServerOptions,
-  { registry, access: { rbac, authorizer }, storages, webhooks, read, list, listNamespace }: DependencyParts,
+  { validators, admission = [], disabledAdmission = [], enabledAdmission = [], random = Math.random }: ApiServerOptions,
+  { registry, clock, access: { rbac, authorizer }, storages, webhooks, read, list, listNamespace }: DependencyParts,
   quotas: QuotaLedger,
 ): AdmissionChain {
-  return new AdmissionChain([
+  const plugins: readonly AdmissionPlugin[] = [
     ...(rbac === undefined ? [] : [rbacEscalationPlugin(rbac), certificateSignersPlugin(authorizer)]),
     certificateSubjectPlugin(),
     limitRangerPlugin(listNamespace),
+    ...(enabledAdmission.includes('ServiceAccount') ? [serviceAccountPlugin({ clock, random, read })] : []),
     podSecurityPlugin({ read, listNamespace }),
     ...(validators === undefined ? [] : [capabilityValidatorsPlugin(validators, { authorizer, registry })]),
     validatingAdmissionPolicyPlugin({ registry, authorizer, read, list }),
@@ -90,5 +93,7 @@ function admissionChain(
     storages.admissionPlugin(),
     ...admission,
     resourceQuotaPlugin(quotas),
-  ])
+  ]
+  const isDisabled = (name: string): boolean => disabledAdmission.some((disabled) => disabled === name)
+  return new AdmissionChain(plugins.filter(({ name }) => !isDisabled(name)))
 }

@@ -281,7 +281,7 @@ describe('a service account token', () => {
       subject_types_supported: ['public'],
       id_token_signing_alg_values_supported: ['ES256'],
     })
-    const keys = createLocalJWKSet((await tokens.keySet()) as unknown as JSONWebKeySet)
+    const keys = createLocalJWKSet(tokens.keySet() as unknown as JSONWebKeySet)
     const { payload } = await jwtVerify(await tokenFor({ audiences: ['them'] }), keys, {
       audience: 'them',
       issuer,

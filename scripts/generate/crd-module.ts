@@ -2,8 +2,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseYamlDocuments } from '@fairlead/kube'
-import type { CustomResourceDefinition } from './crd-types.ts'
-import { crdTypes } from './crd-types.ts'
+import { crdTypes } from '@fairlead/references/generator'
+import type { CustomResourceDefinition } from '@fairlead/references/generator'
 import type { GeneratedFile } from './generated-file.ts'
 
 /** The generated module of each capability: `src/generated/crds.ts` from `crds/*.yaml`, files in name order. */

@@ -1,4 +1,5 @@
 // The generator: names, strict configurations, schemas, references, and the command that writes files.
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -199,6 +200,122 @@ describe('a generated kind', () => {
   })
 })
 
+describe('a configuration of references', () => {
+  const reference = (more: JsonObject, top: JsonObject = {}): JsonObject => ({
+    ...top,
+    resources: {
+      Book: { fields: { AuthorArn: { references: { resource: 'Author', path: 'Status.ARN', ...more } } } },
+    },
+  })
+
+  test('names the naming and the reaction for the whole file', () => {
+    const [book] = made(reference({}, { ref_naming: 'ack', both_set: 'reject' })).kinds
+    expect(book?.references).toMatchObject([{ refPath: 'authorRef', bothSet: 'reject' }])
+  })
+
+  test('takes further kinds, a template and the sort of an identifier', async () => {
+    const more = {
+      kinds: [{ resource: 'Team', service_name: 'people', path: 'Spec.Name' }],
+      format: 'arn:{value}',
+      identifier: 'arn',
+    }
+    const { kinds, rbac } = made(reference(more))
+    expect(kinds[0]?.references).toMatchObject([
+      {
+        kind: 'Author',
+        format: 'arn:{value}',
+        identifier: 'arn',
+        kinds: [{ group: 'people.services.k8s.aws', version: 'v1alpha1', kind: 'Team', valuePath: 'spec.name' }],
+      },
+    ])
+    expect(rbac).toMatchObject([{ apiGroups: ['people.services.k8s.aws'], resources: ['teams', 'teams/status'] }])
+    await using server = await ApiServer.start({ storage: memory() })
+    const client = server.client({ manager: 'kubectl' })
+    await installDefinitions(client, [kinds[0]?.crd as KubeObject])
+    const book = (name: string, authorARNRef: JsonObject): KubeObject => ({
+      apiVersion: 'library.services.k8s.aws/v1alpha1',
+      kind: 'Book',
+      metadata: { name, namespace: 'default' },
+      spec: { name: 'a', authorARNRef },
+    })
+    await client.create(book('team', { kind: 'Team', name: 'a' }))
+    await client.create(book('from', { from: { kind: 'Author', name: 'a' } }))
+    for (const [wrong, message] of [
+      [{ kind: 'Other', name: 'a' }, 'Unsupported value'],
+      [{ kind: 'Team', external: 'a' }, 'kind is allowed only beside name'],
+      [{ externalIdentifiers: { id: 'a' } }, 'unknown field'],
+    ] as const)
+      await expect(client.create(book('wrong', wrong), { fieldValidation: 'Strict' })).rejects.toThrow(message)
+  })
+
+  test('is checked against the schemas of its own kinds and of given ones', () => {
+    const own = (path: string): JsonObject => reference({ resource: 'Book', path })
+    expect(made(own('Spec.NAME')).kinds[0]?.references).toMatchObject([{ valuePath: 'spec.name' }])
+    expect(errorOf(own('Spec.Nothing'))).toContain(
+      'Book.spec.authorARN: references: spec.nothing: Book.spec has no field',
+    )
+    expect(errorOf(own('Spec.Chapters'))).toContain('it must be a string')
+    const referents = made({}, { service: 'people' }).kinds.map(({ crd }) => crd)
+    const given = reference({ resource: 'Book', service_name: 'people', path: 'Status.Nothing' })
+    expect(() => made(given, { referents })).toThrow('Book.status has no field nothing')
+  })
+
+  test("of the seed's proposal runs as it is on a model with its fields", () => {
+    const operations = ['Endpoint', 'Algorithm', 'App'].map((name): [string, JsonValue] => [
+      `a.b#Create${name}`,
+      { type: 'operation', input: { target: 'a.b#CreateInput' }, output: { target: 'a.b#CreateOutput' } },
+    ])
+    const shapes: JsonObject = {
+      ...Object.fromEntries(operations),
+      'a.b#CreateInput': {
+        type: 'structure',
+        members: { EndpointName: field('String'), IAMRole: field('String', required) },
+      },
+      'a.b#CreateOutput': { type: 'structure', members: { EndpointArn: field('String') } },
+    }
+    const seed = parseYaml(`
+resources:
+  Endpoint:
+    references:
+      IAMRole:
+        value: Status.ackResourceMetadata.arn
+        APIVersion: iam.services.k8s.aws/v1alpha1
+        Kind: IAMRole
+ignore:
+    resource_names:
+      - Algorithm
+      - App
+      - AutoMLJob
+`)
+    const { kinds } = generate({
+      model: readSmithyModel({ shapes }),
+      config: readGeneratorConfig(seed),
+      service: 'sagemaker',
+    })
+    expect(kinds.map(({ kind, references, rules }) => ({ kind, references, rules }))).toEqual([
+      {
+        kind: 'Endpoint',
+        references: [
+          {
+            fieldPath: 'iamRole',
+            refPath: 'iamRoleRef',
+            list: false,
+            required: true,
+            group: 'iam.services.k8s.aws',
+            version: 'v1alpha1',
+            kind: 'IAMRole',
+            valuePath: 'status.ackResourceMetadata.arn',
+            sourceSection: 'status',
+            waitFor: 'Synced',
+            bothSet: 'prefer_external',
+          },
+        ],
+        rules: [{ at: 'Endpoint.spec', fields: ['iamRole', 'iamRoleRef'] }],
+      },
+    ])
+  })
+})
+
 describe('a wrong configuration', () => {
   const fieldOf = (name: string, value: JsonObject): JsonObject => ({
     resources: { Book: { fields: { [name]: value } } },
@@ -243,6 +360,17 @@ describe('a wrong configuration', () => {
       },
       'has a reference under fields, too',
     ],
+    ['a naming that does not exist', { ref_naming: 'snake' }, 'generator.yaml: ref_naming: must be one of seed, ack'],
+    [
+      'a template without the value',
+      fieldOf('AuthorArn', { references: { resource: 'A', path: 'Spec.Name', format: 'x' } }),
+      'references.format: must contain {value}',
+    ],
+    [
+      'a further kind without a path',
+      fieldOf('AuthorArn', { references: { resource: 'A', path: 'Spec.Name', kinds: [{ resource: 'B' }] } }),
+      'references.kinds[0].path: is required',
+    ],
     [
       'a guard without values',
       { resources: { Book: { updateable: { when: [{ path: 'Status.State', in: [] }] } } } },
@@ -275,22 +403,28 @@ describe('fairlead generate crds', () => {
   })
   afterEach(() => rmSync(folder, { recursive: true }))
 
-  async function run(options: Readonly<Record<string, unknown>>): Promise<{ code: number; out: string; err: string }> {
+  async function run(
+    options: Readonly<Record<string, unknown>>,
+    name = 'crds',
+  ): Promise<{ code: number; out: string; err: string }> {
     const [out, err]: [string[], string[]] = [[], []]
     const context = {
       arguments: [],
-      options: { refNaming: 'seed', bothSet: 'prefer_external', resource: [], out: join(folder, 'out'), ...options },
+      options: { resource: [], referents: [], out: join(folder, 'out'), ...options },
       stdin: async () => '',
       out: (text: string) => void out.push(text),
       err: (text: string) => void err.push(text),
       client: () => Promise.reject(new Error('needs no cluster')),
       signal: new AbortController().signal,
     } satisfies CommandContext
-    const code = await generatorCommands[0]!.run(context).catch((error: unknown) => {
-      if (!(error instanceof CommandError)) throw error
-      err.push(error.message)
-      return error.exitCode
-    })
+    const code = await generatorCommands
+      .find((one) => one.name === name)!
+      .run(context)
+      .catch((error: unknown) => {
+        if (!(error instanceof CommandError)) throw error
+        err.push(error.message)
+        return error.exitCode
+      })
     return { code, out: out.join('\n'), err: err.join('\n') }
   }
   const files = (): { config: string; model: string } => ({
@@ -312,17 +446,34 @@ describe('fairlead generate crds', () => {
       )
     const first = read()
     expect(Object.keys(first).toSorted()).toEqual([
+      'controller.ts',
+      'docs.md',
       'graph.dot',
       'graph.json',
       'graph.mmd',
+      'kinds.ts',
       'library.services.k8s.aws_books.yaml',
       'rbac.yaml',
       'references.json',
+      'types.ts',
     ])
-    expect(first['graph.mmd']).toContain('  Book -->|authorARN| Author')
+    expect(first['graph.mmd']?.split('\n').slice(0, 5)).toEqual([
+      'graph LR',
+      '  n0["Book"]',
+      '  n1["Author.people.services.k8s.aws"]',
+      '  n2["Shelf"]',
+      '  n0 -->|"authorARN"| n1',
+    ])
+    expect(first['docs.md']).toContain(
+      '| `authorARN` | `authorARNRef` | `status.ackResourceMetadata.arn` of an Author (people.services.k8s.aws) | once it is synced; one of the two fields must be set |',
+    )
+    expect(first['docs.md']).toContain('| `name` | string, required | The name & title. - one |')
     expect(parseYaml(first['library.services.k8s.aws_books.yaml'] as string)).toEqual(made().kinds[0]?.crd)
+    // The controller is the user's from now on.
+    const controller = join(folder, 'out/controller.ts')
+    writeFileSync(controller, 'mine')
     await run({ service: 'library', ...files() })
-    expect(read()).toEqual(first)
+    expect(read()).toEqual({ ...first, 'controller.ts': 'mine' })
   })
 
   test.each<[string, Record<string, unknown>, number, string]>([
@@ -337,6 +488,35 @@ describe('fairlead generate crds', () => {
   ])('%s is an error', async (_, options, code, message) => {
     const result = await run(options)
     expect([result.code, result.err]).toEqual([code, expect.stringContaining(message)])
+  })
+
+  const git = (...args: readonly string[]): void => {
+    const identity = ['-c', 'user.name=a', '-c', 'user.email=a@example.com', '-c', 'commit.gpgsign=false']
+    execFileSync('git', ['-C', folder, ...identity, ...args], { stdio: 'pipe' })
+  }
+
+  test('check passes on what was committed, and names what is out of date and what breaks', async () => {
+    const options = { service: 'library', ...files() }
+    expect(await run(options, 'check')).toMatchObject({ code: 1, out: expect.stringContaining('types.ts: is missing') })
+    git('init', '-q')
+    await run(options)
+    git('add', '.')
+    git('commit', '-q', '-m', 'first')
+    const fine = 'library.services.k8s.aws: everything is up to date, and no CRD breaks what was valid before'
+    expect(await run(options, 'check')).toEqual({ code: 0, err: '', out: fine })
+    // Written anew, the files are up to date; the revision before still has objects with the field.
+    const without = { resources: { Book: { fields: { Name: { is_immutable: true } } } } }
+    writeFileSync(
+      files().config,
+      JSON.stringify({ ...without, ignore: { field_paths: ['CreateBookRequest.ShelfIds'] } }),
+    )
+    await run(options)
+    const { code, out } = await run({ ...options, base: 'HEAD' }, 'check')
+    expect(code).toBe(1)
+    expect(out.split('\n')).toContain(
+      'crd-compat: books.library.services.k8s.aws: v1alpha1: spec.shelfIDs: the field is removed',
+    )
+    expect(await run({ ...options, base: 'nowhere' }, 'check')).toMatchObject({ code: 2 })
   })
 
   test('a model that is no JSON is an error with its place', async () => {

@@ -199,7 +199,11 @@ export const crds: readonly KubeObject[] = [
                         ],
                         "type": "object"
                       },
-                      "type": "array"
+                      "type": "array",
+                      "x-kubernetes-list-map-keys": [
+                        "type"
+                      ],
+                      "x-kubernetes-list-type": "map"
                     },
                     "createDate": {
                       "description": "Time of the creation of the policy.",
@@ -362,7 +366,7 @@ export const crds: readonly KubeObject[] = [
                       "type": "string"
                     },
                     "permissionsBoundaryRef": {
-                      "description": "Refers to a Policy, whose Status.ACKResourceMetadata.ARN is taken: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name.",
+                      "description": "Refers to a Policy, whose Status.ACKResourceMetadata.ARN is taken once it is synced: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name.",
                       "properties": {
                         "external": {
                           "description": "The value itself, of a resource that no object describes.",
@@ -484,7 +488,7 @@ export const crds: readonly KubeObject[] = [
                             }
                           }
                         ],
-                        "description": "Refers to a Policy, whose Status.ACKResourceMetadata.ARN is taken: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name.",
+                        "description": "Refers to a Policy, whose Status.ACKResourceMetadata.ARN is taken once it is synced: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name.",
                         "oneOf": [
                           {
                             "required": [
@@ -702,7 +706,11 @@ export const crds: readonly KubeObject[] = [
                         ],
                         "type": "object"
                       },
-                      "type": "array"
+                      "type": "array",
+                      "x-kubernetes-list-map-keys": [
+                        "type"
+                      ],
+                      "x-kubernetes-list-type": "map"
                     },
                     "createDate": {
                       "description": "Time of the creation of the role.",
@@ -1048,7 +1056,7 @@ export const crds: readonly KubeObject[] = [
                       "type": "string"
                     },
                     "executionRoleARNRef": {
-                      "description": "Refers to a Role, whose Status.ACKResourceMetadata.ARN is taken: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name.",
+                      "description": "Refers to a Role, whose Status.ACKResourceMetadata.ARN is taken once it is synced: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name.",
                       "properties": {
                         "external": {
                           "description": "The value itself, of a resource that no object describes.",
@@ -1729,7 +1737,7 @@ export const crds: readonly KubeObject[] = [
                             "type": "string"
                           },
                           "modelNameRef": {
-                            "description": "Refers to a Model, whose Spec.ModelName is taken: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name.",
+                            "description": "Refers to a Model, whose Spec.ModelName is taken once it is synced: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name.",
                             "properties": {
                               "external": {
                                 "description": "The value itself, of a resource that no object describes.",
@@ -2222,7 +2230,7 @@ export const crds: readonly KubeObject[] = [
                             "type": "string"
                           },
                           "modelNameRef": {
-                            "description": "Refers to a Model, whose Spec.ModelName is taken: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name.",
+                            "description": "Refers to a Model, whose Spec.ModelName is taken once it is synced: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name.",
                             "properties": {
                               "external": {
                                 "description": "The value itself, of a resource that no object describes.",
@@ -2523,7 +2531,11 @@ export const crds: readonly KubeObject[] = [
                         ],
                         "type": "object"
                       },
-                      "type": "array"
+                      "type": "array",
+                      "x-kubernetes-list-map-keys": [
+                        "type"
+                      ],
+                      "x-kubernetes-list-type": "map"
                     },
                     "observedGeneration": {
                       "description": "Generation that the status belongs to.",
@@ -2874,7 +2886,7 @@ export const crds: readonly KubeObject[] = [
                       "type": "string"
                     },
                     "endpointConfigNameRef": {
-                      "description": "Refers to a EndpointConfig, whose Spec.EndpointConfigName is taken: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name.",
+                      "description": "Refers to an EndpointConfig, whose Spec.EndpointConfigName is taken once it is synced: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name.",
                       "properties": {
                         "external": {
                           "description": "The value itself, of a resource that no object describes.",
@@ -3089,7 +3101,11 @@ export const crds: readonly KubeObject[] = [
                         ],
                         "type": "object"
                       },
-                      "type": "array"
+                      "type": "array",
+                      "x-kubernetes-list-map-keys": [
+                        "type"
+                      ],
+                      "x-kubernetes-list-type": "map"
                     },
                     "creationTime": {
                       "description": "Time of the creation of the endpoint.",
@@ -4008,7 +4024,7 @@ export const crds: readonly KubeObject[] = [
                       "type": "string"
                     },
                     "executionRoleARNRef": {
-                      "description": "Refers to a Role, whose Status.ACKResourceMetadata.ARN is taken: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name.",
+                      "description": "Refers to a Role, whose Status.ACKResourceMetadata.ARN is taken once it is synced: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name.",
                       "properties": {
                         "external": {
                           "description": "The value itself, of a resource that no object describes.",
@@ -4544,7 +4560,11 @@ export const crds: readonly KubeObject[] = [
                         ],
                         "type": "object"
                       },
-                      "type": "array"
+                      "type": "array",
+                      "x-kubernetes-list-map-keys": [
+                        "type"
+                      ],
+                      "x-kubernetes-list-type": "map"
                     },
                     "observedGeneration": {
                       "description": "Generation that the status belongs to.",
@@ -4745,7 +4765,7 @@ export interface RoleSpecPermissionsBoundaryRefKubernetesReference {
   readonly namespace?: string
 }
 
-/** Refers to a Policy, whose Status.ACKResourceMetadata.ARN is taken: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
+/** Refers to a Policy, whose Status.ACKResourceMetadata.ARN is taken once it is synced: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
 export interface RoleSpecPermissionsBoundaryRef {
   /** The value itself, of a resource that no object describes. */
   readonly external?: string
@@ -4787,7 +4807,7 @@ export interface RoleSpecPolicyRefKubernetesReference {
   readonly namespace?: string
 }
 
-/** Refers to a Policy, whose Status.ACKResourceMetadata.ARN is taken: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
+/** Refers to a Policy, whose Status.ACKResourceMetadata.ARN is taken once it is synced: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
 export interface RoleSpecPolicyRef {
   /** The value itself, of a resource that no object describes. */
   readonly external?: string
@@ -4826,7 +4846,7 @@ export interface RoleSpec {
   readonly path?: string
   /** ARN of the policy that bounds the rights of the role. */
   readonly permissionsBoundary?: string
-  /** Refers to a Policy, whose Status.ACKResourceMetadata.ARN is taken: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
+  /** Refers to a Policy, whose Status.ACKResourceMetadata.ARN is taken once it is synced: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
   readonly permissionsBoundaryRef?: RoleSpecPermissionsBoundaryRef
   /** ARNs of the managed policies that are attached to the role. Policies that are not listed are detached. */
   readonly policies?: readonly string[]
@@ -5018,7 +5038,7 @@ export interface EndpointConfigSpecExecutionRoleARNRefKubernetesReference {
   readonly namespace?: string
 }
 
-/** Refers to a Role, whose Status.ACKResourceMetadata.ARN is taken: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
+/** Refers to a Role, whose Status.ACKResourceMetadata.ARN is taken once it is synced: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
 export interface EndpointConfigSpecExecutionRoleARNRef {
   /** The value itself, of a resource that no object describes. */
   readonly external?: string
@@ -5152,7 +5172,7 @@ export interface EndpointConfigSpecProductionVariantModelNameRefKubernetesRefere
   readonly namespace?: string
 }
 
-/** Refers to a Model, whose Spec.ModelName is taken: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
+/** Refers to a Model, whose Spec.ModelName is taken once it is synced: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
 export interface EndpointConfigSpecProductionVariantModelNameRef {
   /** The value itself, of a resource that no object describes. */
   readonly external?: string
@@ -5207,7 +5227,7 @@ export interface EndpointConfigSpecProductionVariant {
   readonly modelDataDownloadTimeoutInSeconds?: number
   /** Field ModelName of the type ProductionVariant in the API of sagemaker. */
   readonly modelName?: string
-  /** Refers to a Model, whose Spec.ModelName is taken: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
+  /** Refers to a Model, whose Spec.ModelName is taken once it is synced: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
   readonly modelNameRef?: EndpointConfigSpecProductionVariantModelNameRef
   /** Field RoutingConfig of the type ProductionVariant in the API of sagemaker. */
   readonly routingConfig?: EndpointConfigSpecProductionVariantRoutingConfig
@@ -5263,7 +5283,7 @@ export interface EndpointConfigSpecShadowProductionVariantModelNameRefKubernetes
   readonly namespace?: string
 }
 
-/** Refers to a Model, whose Spec.ModelName is taken: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
+/** Refers to a Model, whose Spec.ModelName is taken once it is synced: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
 export interface EndpointConfigSpecShadowProductionVariantModelNameRef {
   /** The value itself, of a resource that no object describes. */
   readonly external?: string
@@ -5318,7 +5338,7 @@ export interface EndpointConfigSpecShadowProductionVariant {
   readonly modelDataDownloadTimeoutInSeconds?: number
   /** Field ModelName of the type ProductionVariant in the API of sagemaker. */
   readonly modelName?: string
-  /** Refers to a Model, whose Spec.ModelName is taken: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
+  /** Refers to a Model, whose Spec.ModelName is taken once it is synced: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
   readonly modelNameRef?: EndpointConfigSpecShadowProductionVariantModelNameRef
   /** Field RoutingConfig of the type ProductionVariant in the API of sagemaker. */
   readonly routingConfig?: EndpointConfigSpecShadowProductionVariantRoutingConfig
@@ -5357,7 +5377,7 @@ export interface EndpointConfigSpec {
   readonly endpointConfigName: string
   /** ARN of the role that SageMaker assumes for the endpoint. */
   readonly executionRoleARN?: string
-  /** Refers to a Role, whose Status.ACKResourceMetadata.ARN is taken: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
+  /** Refers to a Role, whose Status.ACKResourceMetadata.ARN is taken once it is synced: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
   readonly executionRoleARNRef?: EndpointConfigSpecExecutionRoleARNRef
   /** Explanations of predictions that the endpoint returns. */
   readonly explainerConfig?: EndpointConfigSpecExplainerConfig
@@ -5563,7 +5583,7 @@ export interface EndpointSpecEndpointConfigNameRefKubernetesReference {
   readonly namespace?: string
 }
 
-/** Refers to a EndpointConfig, whose Spec.EndpointConfigName is taken: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
+/** Refers to an EndpointConfig, whose Spec.EndpointConfigName is taken once it is synced: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
 export interface EndpointSpecEndpointConfigNameRef {
   /** The value itself, of a resource that no object describes. */
   readonly external?: string
@@ -5592,7 +5612,7 @@ export interface EndpointSpec {
   readonly deploymentConfig?: EndpointSpecDeploymentConfig
   /** Name of the endpoint configuration. A change updates the endpoint. */
   readonly endpointConfigName?: string
-  /** Refers to a EndpointConfig, whose Spec.EndpointConfigName is taken: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
+  /** Refers to an EndpointConfig, whose Spec.EndpointConfigName is taken once it is synced: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
   readonly endpointConfigNameRef?: EndpointSpecEndpointConfigNameRef
   /** Name of the endpoint, unique in its account and region. It cannot be changed. */
   readonly endpointName: string
@@ -6094,7 +6114,7 @@ export interface ModelSpecExecutionRoleARNRefKubernetesReference {
   readonly namespace?: string
 }
 
-/** Refers to a Role, whose Status.ACKResourceMetadata.ARN is taken: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
+/** Refers to a Role, whose Status.ACKResourceMetadata.ARN is taken once it is synced: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
 export interface ModelSpecExecutionRoleARNRef {
   /** The value itself, of a resource that no object describes. */
   readonly external?: string
@@ -6262,7 +6282,7 @@ export interface ModelSpec {
   readonly enableNetworkIsolation?: boolean
   /** ARN of the role that SageMaker assumes to read the image and the artifacts of the model. */
   readonly executionRoleARN?: string
-  /** Refers to a Role, whose Status.ACKResourceMetadata.ARN is taken: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
+  /** Refers to a Role, whose Status.ACKResourceMetadata.ARN is taken once it is synced: exactly one of name, from, kubernetesReference, external, externalIdentifiers must be set; namespace is allowed only beside name. */
   readonly executionRoleARNRef?: ModelSpecExecutionRoleARNRef
   /** Whether the containers run one after another (Serial), or are called one by one (Direct). */
   readonly inferenceExecutionConfig?: ModelSpecInferenceExecutionConfig

@@ -56,12 +56,15 @@ export class SchemaMaker {
         // An empty structure says by its presence which choice was made.
         if (shape.fields.size === 0) return { type: 'object', additionalProperties: { type: 'string' } }
         return this.#structure(shape.type, shape.fields, path, inner)
-      case 'list':
+      case 'list': {
+        const items = this.#ofShape(shape.item, `${path}[]`, inner)
         return {
           type: 'array',
-          items: this.#ofShape(shape.item, `${path}[]`, inner),
+          items,
           ...(constraints ? bounds(shape.length, 'minItems', 'maxItems') : {}),
+          ...(constraints && shape.unique === true && isScalar(items) ? { 'x-kubernetes-list-type': 'set' } : {}),
         }
+      }
       case 'map':
         return { type: 'object', additionalProperties: this.#ofShape(shape.value, `${path}{}`, inner) }
       case 'string':
@@ -107,6 +110,10 @@ export class SchemaMaker {
       ...(type === 'union' && this.#options.constraints ? { 'x-kubernetes-validations': [atMostOne(names)] } : {}),
     }
   }
+}
+
+function isScalar({ type }: Schema): boolean {
+  return type !== 'object' && type !== 'array'
 }
 
 function atMostOne(names: readonly string[]): JsonObject {

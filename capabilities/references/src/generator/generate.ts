@@ -2,15 +2,15 @@
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import type { PolicyRule } from '@fairlead/controller'
 import { cyclesOf } from '../engine/cycles.ts'
-import { annotationOf, referencesAnnotation } from '../engine/reference-annotation.ts'
 import type { BothSet } from '../engine/reference-table.ts'
 import { SchemaMaker } from './field-schema.ts'
 import type { Schema } from './field-schema.ts'
+import { schemasOf, withCheckedPaths } from './value-paths.ts'
 import type { FieldConfig, GeneratorConfig } from './generator-config.ts'
 import { GeneratorError } from './generator-error.ts'
 import { fieldName, kindName, pluralName } from './names.ts'
 import type { ReferenceNaming } from './names.ts'
-import { addReferences, groupOf, makeImmutable } from './references.ts'
+import { addReferences, groupOf, makeImmutable, referentsOf } from './references.ts'
 import type { GeneratedReference, OneOfRule } from './references.ts'
 import { resourceNames, resourcesOf, withoutIgnored } from './resource-fields.ts'
 import type { Resource, ResourceField } from './resource-fields.ts'
@@ -24,10 +24,14 @@ export interface GenerateOptions {
   readonly service: string
   /** Version of the API group; v1alpha1 when left out. */
   readonly version?: string
+  /** That of the configuration when left out, else `seed`. */
   readonly naming?: ReferenceNaming
+  /** That of the configuration when left out, else `prefer_external`. */
   readonly bothSet?: BothSet
   /** Names in the API of the resources to generate; all when left out. */
   readonly resources?: readonly string[]
+  /** CustomResourceDefinitions of kinds of other services: references to them are checked, too. */
+  readonly referents?: readonly KubeObject[]
 }
 
 /** One generated kind. */
@@ -61,10 +65,14 @@ export function generate(options: GenerateOptions): Generated {
   const group = groupOf(service)
   // Types of the configuration become shapes of the model that is read from here on.
   const model = withoutIgnored(options.model, config)
-  const kinds = resourcesOf(model, config, options.resources).map((resource) =>
+  const made = resourcesOf(model, config, options.resources).map((resource) =>
     kindOf(resource, model, { ...options, version }),
   )
-  const edges = kinds.flatMap(({ kind, references }) => references.map((row) => [kind, row.kind] as const))
+  const schemas = schemasOf([...(options.referents ?? []), ...made.map(({ crd }) => crd)])
+  const kinds = made.map((kind) => withCheckedPaths(kind, schemas))
+  const edges = kinds.flatMap(({ kind, references }) =>
+    references.flatMap((row) => referentsOf(row).map((referent) => [kind, referent.kind] as const)),
+  )
   const created = new Set(resourceNames(model, config))
   const unused = [...config.resources.keys()].filter((name) => !created.has(name))
   return { group, version, kinds, rbac: rbacOf(kinds, group), cycles: cyclesOf(edges), unused }
@@ -75,7 +83,8 @@ function kindOf(
   model: ServiceModel,
   options: GenerateOptions & { readonly version: string },
 ): GeneratedKind {
-  const { service, version, naming = 'seed', bothSet = 'prefer_external' } = options
+  const { config, service, version } = options
+  const { naming = config.refNaming ?? 'seed', bothSet = config.bothSet ?? 'prefer_external' } = options
   const kind = kindName(resource.name)
   const plural = pluralName(kind)
   const spec = section(resource.spec, new SchemaMaker({ model, service, constraints: true }), true)
@@ -169,6 +178,8 @@ const metadataSchema: JsonObject = {
 const conditionsSchema: JsonObject = {
   type: 'array',
   description: 'Conditions of the object and of its AWS resource.',
+  'x-kubernetes-list-type': 'map',
+  'x-kubernetes-list-map-keys': ['type'],
   items: {
     type: 'object',
     required: ['status', 'type'],
@@ -226,7 +237,6 @@ interface Definition {
 
 function definition({ kind, plural, service, version, spec, status, resource, rows }: Definition): KubeObject {
   const hasReferences = rows.length > 0
-  const annotation = annotationOf(rows.map(({ sourceSection: _section, ...row }) => row))
   const group = groupOf(service)
   const { shortNames } = resource.config
   const statusProperties = {
@@ -239,10 +249,7 @@ function definition({ kind, plural, service, version, spec, status, resource, ro
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    metadata: {
-      name: `${plural}.${group}`,
-      ...(hasReferences ? { annotations: { [referencesAnnotation]: annotation } } : {}),
-    },
+    metadata: { name: `${plural}.${group}` },
     spec: {
       group,
       names: {
@@ -316,7 +323,7 @@ function columns(
 
 function rbacOf(kinds: readonly GeneratedKind[], own: string): readonly PolicyRule[] {
   const groups = new Map<string, Set<string>>()
-  for (const { group, kind } of kinds.flatMap(({ references }) => references)) {
+  for (const { group, kind } of kinds.flatMap(({ references }) => references.flatMap(referentsOf))) {
     if (group === own) continue
     const plural = pluralName(kind)
     const resources = groups.get(group) ?? new Set<string>()

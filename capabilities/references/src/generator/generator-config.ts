@@ -3,10 +3,11 @@
 import { isJsonArray, isJsonObject } from '@fairlead/kube'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { GeneratorError } from './generator-error.ts'
-import type { BothSet, WaitFor } from '../engine/reference-table.ts'
+import type { ReferenceNaming } from './names.ts'
+import type { BothSet, Identifier, WaitFor } from '../engine/reference-table.ts'
 
-/** Configuration of a reference, in either form: ACK's under the field, or the seed's under the resource. */
-export interface ReferenceConfig {
+/** A kind that a reference may name, and the place of the value in it. */
+export interface ReferentConfig {
   readonly kind: string
   /** Package name of the service that owns the kind; the generating service when left out. */
   readonly service?: string
@@ -14,7 +15,15 @@ export interface ReferenceConfig {
   readonly apiVersion?: string
   /** Path of the value as written, such as `Status.ACKResourceMetadata.ARN`. */
   readonly path: string
+}
+
+/** Configuration of a reference, in either form: ACK's under the field, or the seed's under the resource. */
+export interface ReferenceConfig extends ReferentConfig {
   readonly waitFor: WaitFor
+  /** Further kinds, which a reference chooses by its `kind`. */
+  readonly kinds: readonly ReferentConfig[]
+  /** The only key that `externalIdentifiers` may have. */
+  readonly identifier?: Identifier
   readonly bothSet?: BothSet
   readonly refField?: string
   readonly format?: string
@@ -68,6 +77,10 @@ export interface GeneratorConfig {
   /** `<Shape>.<Field>[.<Field>]`. */
   readonly ignoredPaths: readonly string[]
   readonly emptyShapes: readonly string[]
+  /** Names of reference fields, unless the caller says otherwise. */
+  readonly refNaming?: ReferenceNaming
+  /** Reaction to a reference beside its plain field, unless the reference or the caller says otherwise. */
+  readonly bothSet?: BothSet
 }
 
 const keys = {
@@ -82,6 +95,8 @@ const keys = {
     'set_many_output_notfound_err_return',
     'sdk_names',
     'controller_name',
+    'ref_naming',
+    'both_set',
   ],
   ignore: ['operations', 'resource_names', 'shape_names', 'field_paths'],
   operation: [
@@ -154,8 +169,12 @@ const keys = {
     'both_set',
     'ref_field',
     'format',
+    'identifier',
+    'kinds',
   ],
-  seedReference: ['value', 'APIVersion', 'Kind', 'wait_for', 'both_set', 'ref_field', 'format'],
+  referent: ['resource', 'service_name', 'path'],
+  seedReference: ['value', 'APIVersion', 'Kind', 'wait_for', 'both_set', 'ref_field', 'format', 'identifier', 'kinds'],
+  seedReferent: ['value', 'APIVersion', 'Kind'],
 } as const
 
 function invalid(at: string, message: string): GeneratorError {
@@ -222,6 +241,10 @@ export function readGeneratorConfig(document: JsonValue): GeneratorConfig {
     ignoredShapes: strings(ignore['shape_names'], 'ignore.shape_names'),
     ignoredPaths: strings(ignore['field_paths'], 'ignore.field_paths'),
     emptyShapes: strings(config['empty_shapes'], 'empty_shapes'),
+    ...defined({
+      refNaming: oneOf<ReferenceNaming>(config['ref_naming'], 'ref_naming', ['seed', 'ack']),
+      bothSet: oneOf<BothSet>(config['both_set'], 'both_set', bothSets),
+    }),
   }
 }
 
@@ -326,37 +349,66 @@ function fieldConfig(value: JsonValue, at: string): FieldConfig {
   }
 }
 
+const bothSets: readonly BothSet[] = ['prefer_external', 'reject']
 const waits: readonly WaitFor[] = ['Synced', 'Value', 'Exists']
 
-function shared(config: JsonObject, at: string): Pick<ReferenceConfig, 'waitFor' | 'bothSet' | 'refField' | 'format'> {
+function shared(
+  config: JsonObject,
+  at: string,
+): Pick<ReferenceConfig, 'waitFor' | 'bothSet' | 'refField' | 'format' | 'identifier'> {
   const skipped = flag(config['skip_resource_state_validations'], `${at}.skip_resource_state_validations`) ?? false
   return {
     waitFor: oneOf(config['wait_for'], `${at}.wait_for`, waits) ?? (skipped ? 'Value' : 'Synced'),
     ...defined({
-      bothSet: oneOf<BothSet>(config['both_set'], `${at}.both_set`, ['prefer_external', 'reject']),
+      bothSet: oneOf<BothSet>(config['both_set'], `${at}.both_set`, bothSets),
       refField: string(config['ref_field'], `${at}.ref_field`),
-      format: string(config['format'], `${at}.format`),
+      format: formatOf(config['format'], `${at}.format`),
+      identifier: oneOf<Identifier>(config['identifier'], `${at}.identifier`, ['arn', 'name', 'id']),
     }),
   }
 }
 
+function formatOf(value: JsonValue | undefined, at: string): string | undefined {
+  const format = string(value, at)
+  if (format !== undefined && !format.includes('{value}')) throw invalid(at, 'must contain {value}')
+  return format
+}
+
 function ackReference(value: JsonValue, at: string): ReferenceConfig {
   const config = mapAt(value, at, keys.reference)
+  const others = list(config['kinds'], `${at}.kinds`, (one, place) =>
+    ackReferent(mapAt(one, place, keys.referent), place),
+  )
+  return { ...ackReferent(config, at), kinds: others, ...shared(config, at) }
+}
+
+function ackReferent(config: JsonObject, at: string): ReferentConfig {
   const service = string(config['service_name'], `${at}.service_name`)
   return {
     kind: required(config['resource'], `${at}.resource`),
     path: required(config['path'], `${at}.path`),
     ...(service === undefined ? {} : { service }),
-    ...shared(config, at),
   }
 }
 
 function seedReference(value: JsonValue, at: string): ReferenceConfig {
   const config = mapAt(value, at, keys.seedReference)
+  const others = list(config['kinds'], `${at}.kinds`, (one, place) =>
+    seedReferent(mapAt(one, place, keys.seedReferent), place),
+  )
+  return { ...seedReferent(config, at), kinds: others, ...shared(config, at) }
+}
+
+function seedReferent(config: JsonObject, at: string): ReferentConfig {
   return {
     kind: required(config['Kind'], `${at}.Kind`),
     path: required(config['value'], `${at}.value`),
     apiVersion: required(config['APIVersion'], `${at}.APIVersion`),
-    ...shared(config, at),
   }
+}
+
+function list<T>(value: JsonValue | undefined, at: string, each: (one: JsonValue, at: string) => T): readonly T[] {
+  if (value === undefined || value === null) return []
+  if (!isJsonArray(value)) throw invalid(at, 'must be a list')
+  return value.map((one, index) => each(one, `${at}[${index}]`))
 }

@@ -3,6 +3,12 @@
 export { generate } from './generate.ts'
 export type { Generated, GeneratedKind, GenerateOptions } from './generate.ts'
 export type { GeneratedReference, OneOfRule } from './references.ts'
+export { filesOf } from './files.ts'
+export type { GeneratedFile } from './files.ts'
+export { breakingChanges } from './crd-compat.ts'
+export type { BreakingChange } from './crd-compat.ts'
+export { crdTypes } from './type-declarations.ts'
+export type { CustomResourceDefinition, StructuralSchema } from './type-declarations.ts'
 export { readSmithyModel } from './smithy-model.ts'
 export { readServiceModel } from './carried-model.ts'
 export type { Bounds, Operation, ServiceModel, Shape, ShapeField } from './service-model.ts'
@@ -12,6 +18,7 @@ export type {
   GeneratorConfig,
   OperationConfig,
   ReferenceConfig,
+  ReferentConfig,
   ResourceConfig,
 } from './generator-config.ts'
 export { GeneratorError } from './generator-error.ts'

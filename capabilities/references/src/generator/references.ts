@@ -1,8 +1,8 @@
 // Adds the reference fields of a kind to its schema, and the rows of the references manifest (originals/ack.md §2.7).
 import { isJsonArray, isJsonObject } from '@fairlead/kube'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
-import type { BothSet, ReferenceRow } from '../engine/reference-table.ts'
-import type { ReferenceConfig } from './generator-config.ts'
+import type { BothSet, ReferenceRow, ReferentKind, WaitFor } from '../engine/reference-table.ts'
+import type { ReferenceConfig, ReferentConfig } from './generator-config.ts'
 import { GeneratorError } from './generator-error.ts'
 import type { Schema } from './field-schema.ts'
 import { fieldName, referenceName } from './names.ts'
@@ -34,19 +34,26 @@ export interface ReferenceOptions {
   readonly bothSet: BothSet
 }
 
+/** Returns the kinds that a reference may name. */
+export function referentsOf(row: ReferenceRow): readonly ReferentKind[] {
+  return [row, ...(row.kinds ?? [])]
+}
+
 /** Group of the kinds of a service. */
 export function groupOf(service: string): string {
   return `${service}.services.k8s.aws`
 }
 
 const text = (maxLength: number): JsonObject => ({ type: 'string', minLength: 1, maxLength })
+const namespace: JsonObject = {
+  type: 'string',
+  maxLength: 63,
+  description: 'Its namespace; that of this object when left out.',
+}
 const named: JsonObject = {
   type: 'object',
   required: ['name'],
-  properties: {
-    name: { ...text(253), description: 'Name of the object.' },
-    namespace: { type: 'string', maxLength: 63, description: 'Its namespace; that of this object when left out.' },
-  },
+  properties: { name: { ...text(253), description: 'Name of the object.' }, namespace },
 }
 const spellings = ['name', 'from', 'kubernetesReference', 'external', 'externalIdentifiers']
 
@@ -57,45 +64,75 @@ const onlyBesideName = 'namespace is allowed only beside name'
  * Returns the rules of one reference. CEL gives the better message; below a list without a bound its cost would be
  * refused, and JSON schema says the same.
  */
-function referenceRules(bounded: boolean): JsonObject {
+function referenceRules(bounded: boolean, choosesKind: boolean): JsonObject {
   if (!bounded)
     return {
       oneOf: spellings.map((name) => ({ required: [name] })),
       anyOf: [{ required: ['name'] }, { not: { required: ['namespace'] } }],
+      ...(choosesKind ? { allOf: [{ anyOf: [{ required: ['name'] }, { not: { required: ['kind'] } }] }] } : {}),
     }
   const set = spellings.map((name) => `has(self.${name})`).join(', ')
   return {
     'x-kubernetes-validations': [
       { rule: `[${set}].filter(is, is).size() == 1`, message: exactlyOne },
       { rule: '!has(self.namespace) || has(self.name)', message: onlyBesideName },
+      ...(choosesKind
+        ? [{ rule: '!has(self.kind) || has(self.name)', message: 'kind is allowed only beside name' }]
+        : []),
     ],
   }
 }
 
+/** Returns a kind with its article. */
+export function withArticle(kind: string): string {
+  return `${/^(?:[AEIO]|U(?!ser))/.test(kind) ? 'an' : 'a'} ${kind}`
+}
+
+/** The state in which a referent gives its value, in words. */
+export const readiness: Readonly<Record<WaitFor, string>> = {
+  Synced: 'once it is synced',
+  Value: 'as soon as it has one',
+  Exists: 'as soon as it has one, even after a failure',
+}
+
 /** Returns the schema of one reference, in any of its spellings. */
-function referenceSchema({ kind, path }: ReferenceConfig, bounded: boolean): JsonObject {
+function referenceSchema(config: ReferenceConfig, bounded: boolean): JsonObject {
+  const { kind, kinds, waitFor } = config
+  const choice: JsonObject =
+    kinds.length === 0
+      ? {}
+      : {
+          kind: {
+            type: 'string',
+            enum: [kind, ...kinds.map((one) => one.kind)],
+            description: `Kind of the object; ${kind} when left out.`,
+          },
+        }
+  const object: JsonObject = { ...named, properties: { ...(named['properties'] as JsonObject), ...choice } }
+  const taken = [config, ...kinds].map((one) => `${withArticle(one.kind)}, whose ${one.path} is taken`).join(', or to ')
+  const sorts = { arn: 'ARN', name: 'Name', id: 'Id' } as const
+  const identifiers = Object.entries(sorts)
+    .filter(([sort]) => config.identifier === undefined || sort === config.identifier)
+    .map(([sort, label]) => [sort, { ...text(2048), description: `${label} of the resource.` }])
   return {
     type: 'object',
-    description: `Refers to a ${kind}, whose ${path} is taken: ${exactlyOne}; ${onlyBesideName}.`,
+    description: `Refers to ${taken} ${readiness[waitFor]}: ${exactlyOne}; ${onlyBesideName}.`,
     properties: {
-      name: { ...text(253), description: `Name of the ${kind}.` },
-      namespace: { type: 'string', maxLength: 63, description: 'Its namespace; that of this object when left out.' },
+      name: { ...text(253), description: `Name of the ${kinds.length === 0 ? kind : 'object'}.` },
+      namespace,
+      ...choice,
       external: { ...text(2048), description: 'The value itself, of a resource that no object describes.' },
       externalIdentifiers: {
         type: 'object',
         description: 'The same, by the sort of the identifier.',
         minProperties: 1,
         maxProperties: 1,
-        properties: {
-          arn: { ...text(2048), description: 'ARN of the resource.' },
-          name: { ...text(2048), description: 'Name of the resource.' },
-          id: { ...text(2048), description: 'Id of the resource.' },
-        },
+        properties: Object.fromEntries(identifiers),
       },
-      from: { ...named, description: 'The same as name and namespace.' },
-      kubernetesReference: { ...named, description: 'The same as name and namespace.' },
+      from: { ...object, description: 'The same as name and namespace.' },
+      kubernetesReference: { ...object, description: 'The same as name and namespace.' },
     },
-    ...referenceRules(bounded),
+    ...referenceRules(bounded, kinds.length > 0),
   }
 }
 
@@ -202,31 +239,39 @@ export function addReferences(
     }
     if (bothSet === 'reject')
       addRule(holder, `!(has(self.${name}) && has(self.${refName}))`, `${name} and ${refName} must not both be set`)
-    const valuePath = valuePathOf(config.path)
-    const section = valuePath.split('.')[0]
-    if (section !== 'spec' && section !== 'status')
-      throw wrong(options.kind, path, `path ${config.path} must begin with Spec or Status`)
-    const [group = '', version = ''] = config.apiVersion?.split('/') ?? [
-      groupOf(config.service ?? options.service),
-      options.version,
-    ]
+    const referents = [config, ...config.kinds].map((one) => referentOf(one, options, path))
+    const [{ section, ...referent }, ...others] = referents as [Referent, ...Referent[]]
     const refPath = fieldPath.slice(0, fieldPath.length - name.length) + refName
     rows.push({
       fieldPath,
       refPath,
       list,
       required,
-      group,
-      version,
-      kind: config.kind,
-      valuePath,
+      ...referent,
       sourceSection: section,
       waitFor: config.waitFor,
       bothSet,
       ...(config.format === undefined ? {} : { format: config.format }),
+      ...(config.identifier === undefined ? {} : { identifier: config.identifier }),
+      ...(others.length === 0 ? {} : { kinds: others.map(({ section: _section, ...one }) => one) }),
     })
   }
   return { rows, rules }
+}
+
+type Referent = ReferentKind & { readonly section: 'spec' | 'status' }
+
+/** Returns a kind that a reference may name. Throws GeneratorError `InvalidReference`. */
+function referentOf(config: ReferentConfig, options: ReferenceOptions, path: string): Referent {
+  const valuePath = valuePathOf(config.path)
+  const section = valuePath.split('.')[0]
+  if (section !== 'spec' && section !== 'status')
+    throw wrong(options.kind, path, `path ${config.path} must begin with Spec or Status`)
+  const [group = '', version = ''] = config.apiVersion?.split('/') ?? [
+    groupOf(config.service ?? options.service),
+    options.version,
+  ]
+  return { group, version, kind: config.kind, valuePath, section }
 }
 
 /** Takes a field off the required ones; reports whether it was one. */

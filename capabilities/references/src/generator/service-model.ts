@@ -21,7 +21,7 @@ export interface ShapeField {
 /** A shape: the type of a field, an input or an output. */
 export type Shape =
   | { readonly type: 'structure' | 'union'; readonly fields: ReadonlyMap<string, ShapeField> }
-  | { readonly type: 'list'; readonly item: string; readonly length?: Bounds }
+  | { readonly type: 'list'; readonly item: string; readonly length?: Bounds; readonly unique?: true }
   | { readonly type: 'map'; readonly value: string }
   | { readonly type: 'string'; readonly enum?: readonly string[]; readonly pattern?: string; readonly length?: Bounds }
   | { readonly type: 'integer'; readonly range?: Bounds }

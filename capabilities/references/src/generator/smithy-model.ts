@@ -96,7 +96,10 @@ function shapeFrom(definition: JsonObject): Shape | undefined {
     case 'list':
     case 'set': {
       const item = target(definition['member'])
-      return item === undefined ? undefined : { type: 'list', item, ...(length === undefined ? {} : { length }) }
+      const unique = type === 'set' || Object.hasOwn(traits, 'smithy.api#uniqueItems')
+      return item === undefined
+        ? undefined
+        : { type: 'list', item, ...(length === undefined ? {} : { length }), ...(unique ? { unique } : {}) }
     }
     case 'map': {
       const value = target(definition['value'])

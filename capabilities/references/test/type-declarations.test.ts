@@ -1,7 +1,7 @@
 // Generated TypeScript types of custom resources.
+import { crdTypes } from '@fairlead/references/generator'
+import type { StructuralSchema } from '@fairlead/references/generator'
 import { describe, expect, test } from 'vitest'
-import type { StructuralSchema } from '../../scripts/generate/crd-types.ts'
-import { crdTypes } from '../../scripts/generate/crd-types.ts'
 
 function typesOf(schema: StructuralSchema): string {
   const versions = [

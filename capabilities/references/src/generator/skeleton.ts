@@ -54,7 +54,7 @@ import type { TYPES } from './types.ts'
 /** Fields of a status that these controllers fill in. */
 type OwnFields = 'conditions' | 'observedGeneration' | 'resolvedReferences'
 
-/** The calls for the resources of one kind. In a spec that they get, every reference has its value in the plain field. */
+/** The calls for the resources of one kind. A spec has the value of each reference in the plain field. */
 export interface Resources<Spec, Status> {
   /** Returns what the resource of an object is like, undefined when there is none. A failure must throw. */
   read(spec: Spec, status: Partial<Status>): Promise<Omit<Status, OwnFields> | undefined>

@@ -38,7 +38,7 @@ const brokenPipe = 128 + 13
 /** Ends a command whose reader closed the pipe, without a word. A server keeps running: its output was the banner. */
 function endWhenOutputCloses(args: readonly string[]): void {
   const command = args.find((argument) => !argument.startsWith('-'))
-  const isServer = (command === 'up' || command === 'apiserver') && !args.includes('--help')
+  const isServer = ['up', 'run', 'apiserver'].includes(command ?? '') && !args.includes('--help')
   process.stderr.on('error', () => {})
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (isServer) return

@@ -6,6 +6,7 @@ import { addCapabilityCommands } from './capability-command.ts'
 import { addCompletionCommands } from './completion/commands.ts'
 import { describe } from './help-text.ts'
 import { addInstallCommands } from './install/commands.ts'
+import { addRunCommand } from './run/commands.ts'
 import { addUpCommands } from './up/commands.ts'
 import { version } from './version.ts'
 
@@ -25,11 +26,13 @@ export async function program(wanted?: string): Promise<Command> {
   describe(root, 'keeps derived things true on Kubernetes, with a cluster or without one', [
     'fairlead up                              an API server and all controllers on this machine',
     'fairlead up --example snapshot-schedule  the same, with an example loaded',
+    'fairlead run                             the controllers against the cluster of the kubeconfig',
     'fairlead map render -f controller.yaml -f objects.yaml',
   ])
   addUpCommands(root)
   addApiserverCommands(root)
   addInstallCommands(root)
+  addRunCommand(root)
   addBackupCommands(root)
   await addCapabilityCommands(root, wanted)
   addCompletionCommands(root)

@@ -115,10 +115,25 @@ export class LeaderElection {
   async release(): Promise<void> {
     if (!this.#leads || this.#seen === undefined) return
     this.#leads = false
-    const spec = { ...this.#seen.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: this.#time() }
-    await this.#host.client
-      .update<Lease>({ ...this.#seen, spec })
-      .catch((error: unknown) => this.#host.log.warn('Could not release the lease', { error }))
+    try {
+      await this.#giveUp(this.#seen)
+    } catch (error) {
+      this.#host.log.warn('Could not release the lease', { error })
+    }
+  }
+
+  /** A renewal that was aborted may have reached the server: then the Lease is read again. */
+  async #giveUp(lease: Lease): Promise<void> {
+    const { client } = this.#host
+    const spec = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: this.#time() }
+    try {
+      await client.update<Lease>({ ...lease, spec })
+    } catch (error) {
+      if (!isConflict(error)) throw error
+      const { namespace, name, identity } = this.#options
+      const live = await client.find(Lease, { namespace, name })
+      if (live?.spec?.holderIdentity === identity) await this.#giveUp(live)
+    }
   }
 
   async #tryWithin(ms: number, signal: AbortSignal): Promise<boolean> {

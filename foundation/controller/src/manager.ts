@@ -56,6 +56,11 @@ export interface ManagerOptions {
    * its caches warm.
    */
   readonly shards?: ShardOptions
+  /**
+   * Another manager of this process whose election or shards this one takes part in, in place of its own: it works while
+   * that one leads, stops with it, and its caches count for the readiness of that one's server.
+   */
+  readonly follows?: Manager
   /** The metrics to add to, where managers of one process share them; its own when left out. */
   readonly metrics?: Metrics
   /** Serves health, metrics and webhooks; nothing when left out. Every replica serves, leader or not. */
@@ -96,6 +101,8 @@ export class Manager implements AsyncDisposable {
   readonly #stop = new AbortController()
   readonly #alive = keepAlive()
   readonly #runnables = new Set<Runnable>()
+  readonly #follows: Manager | undefined
+  readonly #followers = new Set<Manager>()
   readonly #recorders = new Map<string, EventRecorder>()
   readonly #election: LeaderElection | undefined
   /** Access reviews of other subjects. */
@@ -104,6 +111,7 @@ export class Manager implements AsyncDisposable {
   readonly #acting = new Map<string, Client>()
   readonly #used: RecordedAccess
   #server: ManagerServer | undefined
+  #isSetUp = false
   #working = false
   #leading: Promise<void> | undefined
   #sharing: Promise<void> | undefined
@@ -119,19 +127,22 @@ export class Manager implements AsyncDisposable {
     this.signal = this.#stop.signal
     this.informers = new InformerPool(options.client, this.clock)
     this.access = new AccessReviews(options.client, this.informers, this.clock)
-    const { leaderElection, shards } = options
-    if (leaderElection !== undefined && shards !== undefined)
-      throw new TypeError('A manager takes part in an election or shares work by shards, not both')
-    this.identity = leaderElection?.identity ?? shards?.identity ?? `${hostname()}_${randomUUID()}`
+    const { leaderElection, shards, follows } = options
+    if ([leaderElection, shards, follows].filter((given) => given !== undefined).length > 1)
+      throw new TypeError('A manager takes part in an election, shares work by shards or follows another, not several')
+    this.#follows = follows
+    if (follows !== undefined) follows.#followers.add(this)
+    this.identity = leaderElection?.identity ?? shards?.identity ?? follows?.identity ?? `${hostname()}_${randomUUID()}`
+    this.shards = follows?.shards
     if (leaderElection !== undefined)
       this.#election = new LeaderElection({ ...leaderElection, identity: this.identity }, this)
     if (shards !== undefined) {
       this.shards = new Shards({ ...shards, identity: this.identity }, this, {
         gained: (shard) => {
-          for (const { loop } of this.#runnables) loop.shardGained(shard)
+          for (const loop of this.#loops()) loop.shardGained(shard)
         },
         leaving: async (shard) => {
-          await Promise.all([...this.#runnables].map(({ loop }) => loop.shardLeft(shard)))
+          await Promise.all([...this.#loops()].map((loop) => loop.shardLeft(shard)))
         },
       })
     }
@@ -156,7 +167,10 @@ export class Manager implements AsyncDisposable {
       throw error
     }
     if (manager.shards !== undefined) manager.#sharing = manager.shards.run(manager.signal)
-    if (manager.#election === undefined) manager.#work()
+    manager.#isSetUp = true
+    if (options.follows !== undefined) {
+      if (options.follows.leads) manager.#work()
+    } else if (manager.#election === undefined) manager.#work()
     else manager.#leading = manager.#lead(manager.#election, options.onLeadershipLost)
     return manager
   }
@@ -302,7 +316,7 @@ export class Manager implements AsyncDisposable {
   }
 
   #notListed(): string | undefined {
-    const kinds = this.informers.syncing()
+    const kinds = [this, ...this.#followers].flatMap(({ informers }) => informers.syncing())
     return kinds.length === 0 ? undefined : `not listed yet: ${kinds.map(groupKindName).join(', ')}`
   }
 
@@ -332,6 +346,13 @@ export class Manager implements AsyncDisposable {
   #work(): void {
     this.#working = true
     for (const runnable of this.#runnables) this.#startOne(runnable)
+    for (const follower of this.#followers) if (follower.#isSetUp) follower.#work()
+  }
+
+  /** Returns its own work loops and those of the managers that follow it. */
+  *#loops(): Iterable<WorkLoop<never>> {
+    for (const { loop } of this.#runnables) yield loop
+    for (const follower of this.#followers) yield* follower.#loops()
   }
 
   /** Waits for the caches: a reconcile must not treat objects that are not listed yet as missing. */
@@ -353,7 +374,7 @@ export class Manager implements AsyncDisposable {
     const outcome = await election.hold(this.signal)
     this.metrics.leading('manager', false)
     if (outcome === 'lost') {
-      this.#working = false
+      for (const manager of [this, ...this.#followers]) manager.#working = false
       // Another leader works now: runs in progress must end at once.
       void this.stop(0)
       lost?.()
@@ -363,12 +384,16 @@ export class Manager implements AsyncDisposable {
   async #end(grace: number | undefined): Promise<void> {
     using _alive = this.#alive
     this.#stop.abort(new DOMException('The manager was stopped', 'AbortError'))
-    await Promise.all([...this.#runnables].map(({ loop }) => loop.stop(grace)))
+    await Promise.all([
+      ...[...this.#followers].map((follower) => follower.stop(grace)),
+      ...[...this.#runnables].map(({ loop }) => loop.stop(grace)),
+    ])
+    if (this.#follows !== undefined) this.#follows.#followers.delete(this)
     await Promise.all([...this.#recorders.values()].map((recorder) => recorder.flush()))
     await this.#leading
     await this.#election?.release()
     await this.#sharing
-    await this.shards?.stop()
+    if (this.#follows === undefined) await this.shards?.stop()
     await this.#served.disposeAsync()
     this.access[Symbol.dispose]()
     await this.informers.stop()

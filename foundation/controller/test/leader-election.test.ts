@@ -101,6 +101,29 @@ describe('leader election', () => {
     expect([await held, election.leads]).toEqual(['lost', false])
   })
 
+  test('a lease is released although a renewal was aborted after the server had stored it', async () => {
+    await using server = await ApiServer.start({ controllers: false })
+    const clock = new FakeClock()
+    const { client, transport } = recorded(server.client(), clock)
+    const election = new LeaderElection(
+      { ...lease, identity: 'a' },
+      { client, clock, random: () => 0, log: silentLogger },
+    )
+    await election.acquire(AbortSignal.any([]))
+    const stop = new AbortController()
+    const held = election.hold(stop.signal)
+    transport.after = ({ method }) => {
+      if (method !== 'PUT') return
+      transport.after = () => {}
+      stop.abort()
+      stop.signal.throwIfAborted()
+    }
+    await pass(clock, 3)
+    expect(await held).toBe('stopped')
+    await election.release()
+    expect((await server.client().get(Lease, 'kube-system/test')).spec?.holderIdentity).toBe('')
+  })
+
   test('only the leading manager works, and the other continues after it', async () => {
     await using server = await ApiServer.start({ controllers: false })
     const clock = new FakeClock()
@@ -128,5 +151,47 @@ describe('leader election', () => {
     expect(seen).toEqual(['a', 'b'])
     await second.stop()
     expect((await server.client().get(Lease, 'kube-system/test')).spec?.holderIdentity).toBe('')
+  })
+
+  test('a manager that follows another works while that one leads, and stops when it lost the lease', async () => {
+    await using server = await ApiServer.start({ controllers: false })
+    const clock = new FakeClock()
+    const seen: string[] = []
+    const { client, transport } = recorded(server.client(), clock)
+    const foreign = (holderIdentity: string): Lease => ({
+      apiVersion: Lease.apiVersion,
+      kind: Lease.kind,
+      metadata: { ...lease },
+      spec: { holderIdentity, leaseDurationSeconds: 15 },
+    })
+    await client.create(foreign('other'))
+    let lost = 0
+    await using leader = await Manager.start({
+      client,
+      clock,
+      random: () => 0,
+      onLeadershipLost: () => lost++,
+      leaderElection: { ...lease, identity: 'a' },
+    })
+    const follower = await Manager.start({
+      client,
+      clock,
+      random: () => 0,
+      follows: leader,
+      setup: (of) =>
+        of
+          .controller('test')
+          .for({ apiVersion: 'v1', kind: 'Namespace' }, { fieldSelector: 'metadata.name=default' })
+          .reconcile(() => void seen.push(of.identity)),
+    })
+    await turns()
+    expect([leader.leads, follower.leads, seen]).toEqual([false, false, []])
+    await pass(clock, 20)
+    await until('the follower worked', () => seen.length === 1)
+    expect([leader.leads, follower.leads, seen]).toEqual([true, true, ['a']])
+    transport.instead = ({ path }) =>
+      path.includes('/leases/') ? { status: 500, headers: {}, body: 'down', warnings: [] } : undefined
+    await pass(clock, 12)
+    expect([lost, leader.leads, follower.leads, follower.signal.aborted]).toEqual([1, false, false, true])
   })
 })

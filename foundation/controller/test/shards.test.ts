@@ -191,7 +191,7 @@ test('a manager with both leader election and shards is refused', async () => {
   const lease = { namespace: 'default', name: 'test' }
   await expect(
     Manager.start({ client: server.client(), leaderElection: lease, shards: { ...lease, count: 2 } }),
-  ).rejects.toThrow('not both')
+  ).rejects.toThrow('not several')
 })
 
 const actions = fc.oneof(

@@ -5,13 +5,15 @@ import { ApiServer, AuditFile, memory, sqlite, StoreError } from '@fairlead/apis
 import type { PodLogs, Storage } from '@fairlead/apiserver'
 import { systemClock } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
-import { createLogger, installDefinitions, Manager, Metrics } from '@fairlead/controller'
+import { installDefinitions, Manager, Metrics } from '@fairlead/controller'
 import type { Capability, Logger } from '@fairlead/controller'
 import { AsyncDisposableStack } from '@fairlead/kube'
 import { CommandError, usageError } from '@fairlead/offline/command-error'
+import { checkSettings, setup } from '../capability-settings.ts'
+import { commandLogger } from '../command-logger.ts'
+import { aborted, stopOnSignals } from '../stop-signals.ts'
 import { configuredAddress } from './configured-address.ts'
 import { openDataFolder, refuseFolderInUse, writeKubeconfig } from '../data/data-folder.ts'
-import { checkSettings, setup } from '../capability-settings.ts'
 import type { DataFolder } from '../data/data-folder.ts'
 import { readExample } from './example.ts'
 import type { Example } from './example.ts'
@@ -24,44 +26,21 @@ import type { UpOptions } from './options.ts'
 import { choosePort } from './port.ts'
 import { startProcess } from './process.ts'
 import { writeProcessFile } from '../data/process-file.ts'
-import { readableLine } from './readable-log.ts'
 import { runCommand } from './run-command.ts'
 import { exportLine, readyText, startingText, stopLine } from './text.ts'
 import type { Ready } from './text.ts'
-
-const logLevels = ['debug', 'info', 'warn', 'error'] as const
-type LogLevel = (typeof logLevels)[number]
-
-/**
- * Signals that arrive within this time are one: a Ctrl-C reaches a whole process group, and a launcher or a supervisor
- * may forward it. Milliseconds.
- */
-const sameSignal = 250
 
 /**
  * Runs until a signal stops it, or until the command ends. Throws CommandError for every error that the user can fix.
  */
 export async function up(options: UpOptions): Promise<void> {
   const example = options.example === undefined ? undefined : readExample(options.example)
-  const stop = new AbortController()
-  let stopping = Infinity
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      if (stop.signal.aborted && systemClock.monotonic() - stopping > sameSignal) {
-        process.stderr.write('Stopped at once.\n')
-        process.exit(130)
-      }
-      if (stop.signal.aborted) return
-      stopping = systemClock.monotonic()
-      stop.abort(signal)
-    })
-  }
-  const stopped = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve(), { once: true }))
+  const stop = stopOnSignals()
   await using resources = new AsyncDisposableStack()
-  const kubeconfig = await start(options, example, resources, stop.signal)
-  if (options.command.length === 0) await stopped
-  else process.exitCode = await runCommand(options.command, kubeconfig, stop.signal)
-  if (stop.signal.aborted) process.stderr.write('Stopping.\n')
+  const kubeconfig = await start(options, example, resources, stop)
+  if (options.command.length === 0) await aborted(stop)
+  else process.exitCode = await runCommand(options.command, kubeconfig, stop)
+  if (stop.aborted) process.stderr.write('Stopping.\n')
 }
 
 /** Starts everything; resolves with the path of the kubeconfig. */
@@ -77,10 +56,7 @@ async function start(
   // Checked before anything is started.
   const port = await choosePort(options.port)
   const [logger, loaded] = await Promise.all([
-    createLogger({
-      level: logLevel(),
-      ...(process.stderr.isTTY && { write: (line: string) => void process.stderr.write(readableLine(line)) }),
-    }),
+    commandLogger('warn'),
     Promise.all(options.capabilities.map((entry) => entry.load())),
   ])
   checkSettings(options.settings, loaded)
@@ -227,12 +203,4 @@ async function startSimulator(server: ApiServer, files: readonly string[], logge
     if (error instanceof RulesError) throw usageError(error.message)
     throw error
   }
-}
-
-function logLevel(): LogLevel {
-  const wanted = process.env['FAIRLEAD_LOG_LEVEL'] || 'warn'
-  const level = logLevels.find((name) => name === wanted)
-  if (level === undefined)
-    throw usageError(`FAIRLEAD_LOG_LEVEL=${wanted}: write ${logLevels.join(', ')}, or leave it out`)
-  return level
 }

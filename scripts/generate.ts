@@ -1,6 +1,6 @@
 // `npm run generate`: writes every generated file from its source. The built-in tables come from the facts beside the
-// repository (`../shared` or FAIRLEAD_SHARED), the CRD modules of the capabilities from their own YAML, docs/reference
-// from the sources. Running it twice gives identical files. With `--check` nothing is written; it fails when a file is
+// repository (`../shared` or FAIRLEAD_SHARED), the CRD modules of the capabilities from their own YAML, the chart from
+// the manifests of `fairlead install`, docs/reference from the sources. Running it twice gives identical files. With `--check` nothing is written; it fails when a file is
 // out of date.
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -39,7 +39,9 @@ changed.push(
       ]
     : []),
 )
-// The pages read the modules that have just been written.
+// The charts and the pages read the modules that have just been written.
+const { charts } = await import('./generate/chart.ts')
+changed.push(...take(join(root, 'charts'), await charts()))
 const { referencePages } = await import('./reference/index.ts')
 changed.push(...take(join(root, 'docs/reference'), await referencePages(root)))
 for (const path of changed) console.log(`generate: ${isCheck ? 'out of date:' : 'wrote'} ${path.slice(root.length)}`)

@@ -1,15 +1,18 @@
-// Helm, which no one here wrote, installs, upgrades, rolls back and uninstalls a small chart on the embedded server.
+// Helm, which no one here wrote, installs, upgrades, rolls back and uninstalls a small chart on the embedded server, and
+// Fairlead's own chart.
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ApiServer } from '@fairlead/apiserver'
+import { CustomResourceDefinition } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
 import { isNotFound } from '@fairlead/kube'
 import { Checks } from './checks.ts'
 
 const helmModule = 'helm.sh/helm/v3/cmd/helm@v3.20.2'
 const chart = join(import.meta.dirname, 'chart')
+const ownChart = join(import.meta.dirname, '../../charts/fairlead')
 const installMs = 15 * 60_000
 
 /**
@@ -51,13 +54,10 @@ async function main(): Promise<void> {
     const file = join(folder, 'kubeconfig')
     writeFileSync(file, kubeconfig, { mode: 0o600 })
     const client = server.client()
-    const read = async (place: string, name: string): Promise<KubeObject | undefined> => {
+    const read = async (place: string, name: string, namespace = 'port'): Promise<KubeObject | undefined> => {
       const at = place.lastIndexOf('/')
       try {
-        return await client.get(
-          { apiVersion: place.slice(0, at), kind: place.slice(at + 1) },
-          { namespace: 'port', name },
-        )
+        return await client.get({ apiVersion: place.slice(0, at), kind: place.slice(at + 1) }, { namespace, name })
       } catch (error) {
         if (isNotFound(error)) return undefined
         throw error
@@ -118,6 +118,24 @@ async function main(): Promise<void> {
     for (const [plural, place] of Object.entries(places))
       checks.check((await read(place, 'otter')) === undefined, `${plural}/otter is still there`)
     console.log('helm: install, upgrade, rollback, list, history, uninstall of one chart')
+
+    const own = ['fairlead', ownChart, '--namespace', 'fairlead-system']
+    const kinds = { deployments: 'apps/v1/Deployment', services: 'v1/Service', serviceaccounts: 'v1/ServiceAccount' }
+    const definitions = async (): Promise<number> => (await client.list(CustomResourceDefinition)).items.length
+    await run('install', ...own, '--create-namespace')
+    await run('upgrade', ...own, '--set', 'capabilities.packages.enabled=false,replicas=2')
+    for (const [plural, place] of Object.entries(kinds))
+      checks.check((await read(place, 'fairlead', 'fairlead-system')) !== undefined, `${plural}/fairlead is not there`)
+    checks.check((await definitions()) === 28, 'an upgrade without packages deleted definitions')
+    await run('uninstall', 'fairlead', '--namespace', 'fairlead-system', '--wait')
+    for (const [plural, place] of Object.entries(kinds))
+      checks.check(
+        (await read(place, 'fairlead', 'fairlead-system')) === undefined,
+        `${plural}/fairlead is still there`,
+      )
+    checks.check((await definitions()) === 28, 'the definitions went with the release')
+    await run('install', ...own)
+    console.log("helm: install, upgrade, uninstall, second install of Fairlead's chart")
     checks.close()
   } finally {
     rmSync(folder, { recursive: true, force: true })

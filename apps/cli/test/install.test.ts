@@ -1,12 +1,13 @@
 // `fairlead install` and `fairlead uninstall`: what they print, applied to a server and deleted from it.
 import { ApiServer } from '@fairlead/apiserver'
 import type { Client } from '@fairlead/client'
-import { parseYamlDocuments, unknownFields, validateValue } from '@fairlead/kube'
-import type { JsonValue, KubeObject, ObjectKey, SchemaNode } from '@fairlead/kube'
+import { parseYamlDocuments } from '@fairlead/kube'
+import type { KubeObject, ObjectKey } from '@fairlead/kube'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { describeData, readDataJson } from '../../../test/support/conformance-data.ts'
+import { describeData } from '../../../test/support/conformance-data.ts'
 import { Kubectl, findKubectl } from '../../../test/support/kubectl.ts'
 import { fairlead } from './support/command.ts'
+import { idOf, problemsOf, readSchemas } from './support/kubernetes-schemas.ts'
 
 async function printed(...args: string[]): Promise<KubeObject[]> {
   const { code, stdout, stderr } = await fairlead(args)
@@ -14,8 +15,6 @@ async function printed(...args: string[]): Promise<KubeObject[]> {
   return parseYamlDocuments(stdout) as unknown as KubeObject[]
 }
 
-const idOf = ({ kind, metadata: { namespace, name } }: KubeObject): string =>
-  `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`
 const ownIds = (objects: readonly KubeObject[]): string[] =>
   objects.filter(({ kind }) => kind !== 'CustomResourceDefinition').map(idOf)
 
@@ -172,26 +171,10 @@ function ignoreMissing(error: unknown): void {
   if ((error as { code?: unknown }).code !== 404) throw error
 }
 
-interface Schemas {
-  readonly kinds: Readonly<Record<string, Readonly<Record<string, string>>>>
-  readonly schemas: Readonly<Record<string, SchemaNode>>
-}
-
 describeData(
-  'schemas of Kubernetes 1.35',
-  { minimum: 1, read: () => [readDataJson('kubernetes', 'schemas.json') as unknown as Schemas] },
-  ([data]) => {
-    test('every manifest is valid and has no unknown field', () => {
-      const { kinds, schemas } = data!
-      const problems = all.flatMap((object) => {
-        const name = kinds[object.apiVersion]?.[object.kind]
-        if (name === undefined) return [`${idOf(object)}: no such kind`]
-        const schema = { root: schemas[name]!, resolve: (ref: string) => schemas[ref] }
-        const value = object as unknown as JsonValue
-        const errors = validateValue(value, schema).map(({ field, detail }) => `${field} ${detail}`)
-        return [...unknownFields(value, schema), ...errors].map((problem) => `${idOf(object)}: ${problem}`)
-      })
-      expect(problems).toEqual([])
-    })
+  'schemas of Kubernetes, and what install prints',
+  { minimum: 1, read: () => [readSchemas()] },
+  ([schemas]) => {
+    test('every manifest is valid and has no unknown field', () => expect(problemsOf(all, schemas!)).toEqual([]))
   },
 )

@@ -1,8 +1,10 @@
 // The capability value of package variants, which the command line composes.
-import type { Capability, PolicyRule } from '@fairlead/controller'
+import { SettingError } from '@fairlead/controller'
+import type { Capability, CapabilityOptions, PolicyRule } from '@fairlead/controller'
 import { porchGroup } from '@fairlead/packages'
 import { validators } from './admission/validators.ts'
 import { apiGroup } from './api.ts'
+import { startApprovalController } from './controllers/approval-controller.ts'
 import { startPackageVariantController } from './controllers/package-variant-controller.ts'
 import { PackageVariantSetController } from './controllers/package-variant-set-controller.ts'
 import { crds } from './generated/crds.ts'
@@ -44,7 +46,15 @@ const variantRules: readonly PolicyRule[] = [
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
 ]
 
-const rules: readonly PolicyRule[] = [...variantRules, ...setRules]
+/**
+ * Rule of the approval controller. Sets need it as well: admission requires it of who writes a variant that asks for
+ * approval.
+ */
+const approvalRules: readonly PolicyRule[] = [
+  { apiGroups: [porchGroup], resources: ['packagerevisions/approval'], verbs: ['update'] },
+]
+
+const rules: readonly PolicyRule[] = [...variantRules, ...setRules, ...approvalRules]
 
 /** Package variants and sets of them (`config.porch.kpt.dev`). */
 export const variants: Capability = {
@@ -53,9 +63,19 @@ export const variants: Capability = {
   rules,
   admission: validators,
   commands: async () => (await import('./commands/index.ts')).commands,
-  async setup(manager) {
+  settings: ['approval'],
+  async setup(manager, { settings }) {
+    const isApproving = approvalSetting(settings)
     startPackageVariantController(manager)
+    if (isApproving) startApprovalController(manager)
     const sets = new PackageVariantSetController(manager)
     return { stop: async () => sets[Symbol.dispose]() }
   },
+}
+
+/** Returns whether drafts are approved by rule; off when the setting is left out. @throws SettingError */
+function approvalSetting(settings: CapabilityOptions['settings']): boolean {
+  const value = settings?.get('approval') ?? 'false'
+  if (value !== 'true' && value !== 'false') throw new SettingError(`approval=${value}: write true or false`)
+  return value === 'true'
 }

@@ -36,18 +36,21 @@ export class VariantStage implements AsyncDisposable {
   }
 
   /** Starts the cluster with the managed repositories `catalog` and `edge`. */
-  static async start(tenants: readonly string[] = [namespace]): Promise<VariantStage> {
+  static async start(
+    tenants: readonly string[] = [namespace],
+    settings: ReadonlyMap<string, string> = new Map(),
+  ): Promise<VariantStage> {
     const packages = await Stage.start(tenants, variants.admission ?? [])
     const stage = new VariantStage(packages)
     await installDefinitions(stage.client, [...variants.crds])
     await packages.grant('variants', variants.rules, account.name)
     for (const repository of ['catalog', 'edge']) await packages.register(repository)
-    await stage.startVariants()
+    await stage.startVariants(undefined, settings)
     return stage
   }
 
   /** Starts the capability, as after a start of the process; its requests are disturbed as a test says. */
-  async startVariants(disturbance?: Disturbance): Promise<void> {
+  async startVariants(disturbance?: Disturbance, settings: ReadonlyMap<string, string> = new Map()): Promise<void> {
     const direct = this.packages.server.client({ as: account, manager: 'fairlead-variants' })
     const client =
       disturbance === undefined
@@ -55,7 +58,7 @@ export class VariantStage implements AsyncDisposable {
         : new Client({ transport: new DisturbedTransport(direct.transport, disturbance), manager: 'fairlead-variants' })
     const manager = await Manager.start({ client })
     this.#manager = manager
-    this.#instance = await variants.setup(manager, { resolve: new Map(), signal: manager.signal })
+    this.#instance = await variants.setup(manager, { resolve: new Map(), signal: manager.signal, settings })
   }
 
   /** Resolves when the controllers have made at least this many passes, and have no work left. */

@@ -7,6 +7,7 @@ import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { porchGroup } from '@fairlead/packages'
 import { apiGroup } from '../api.ts'
 import type { PackageVariant } from '../api.ts'
+import { asksForApproval, policyAnnotation } from '../engine/variant/approval.ts'
 import { injectorsOf } from '../engine/variant/spec-errors.ts'
 
 type RequiredRight = RequiredAccess | RequiredKindAccess
@@ -18,6 +19,16 @@ interface Injector {
   readonly name?: string
 }
 
+/** A target of a set, as far as rights are concerned. */
+interface Target {
+  readonly template?: {
+    readonly injectors?: readonly Injector[]
+    readonly annotations?: Readonly<Record<string, string>>
+    readonly annotationExprs?: readonly { readonly key?: string; readonly keyExpr?: string }[]
+  }
+  readonly objectSelector?: { readonly apiVersion?: string; readonly kind?: string }
+}
+
 /** Returns the rights that a write of a PackageVariant requires, for what it changes. */
 export function variantAccess(object: KubeObject, old: KubeObject | undefined): readonly RequiredRight[] {
   const { metadata, spec } = object as PackageVariant
@@ -26,6 +37,8 @@ export function variantAccess(object: KubeObject, old: KubeObject | undefined): 
   const known = new Set(before === undefined ? [] : injectorsOf(before).map(keyOf))
   return [
     ...packageAccess(metadata.namespace, 'a PackageVariant'),
+    // Whatever changes in such a variant changes what is approved.
+    ...(asksForApproval(spec.annotations) ? [approvalAccess(metadata.namespace, 'spec.annotations')] : []),
     ...injectorsOf(spec)
       .filter((injector) => !known.has(keyOf(injector)))
       .map((injector) => injectorAccess(metadata.namespace, injector, injector.name)),
@@ -37,10 +50,7 @@ export function setAccess(object: KubeObject, old: KubeObject | undefined): read
   const { namespace } = object.metadata
   const spec = object.spec as JsonObject | undefined
   if (old !== undefined && isDeepStrictEqual(old.spec, spec)) return []
-  const targets = (spec?.['targets'] ?? []) as readonly {
-    readonly template?: { readonly injectors?: readonly Injector[] }
-    readonly objectSelector?: { readonly apiVersion?: string; readonly kind?: string }
-  }[]
+  const targets = (spec?.['targets'] ?? []) as readonly Target[]
   const injectors = targets.flatMap(({ template }) => template?.injectors ?? [])
   return [
     {
@@ -51,6 +61,9 @@ export function setAccess(object: KubeObject, old: KubeObject | undefined): read
       reason: 'a PackageVariantSet makes PackageVariants',
     },
     ...packageAccess(namespace, 'a PackageVariantSet'),
+    ...(targets.some(({ template }) => mayAskForApproval(template ?? {}))
+      ? [approvalAccess(namespace, 'the template of a target')]
+      : []),
     ...targets.flatMap(({ objectSelector }) =>
       objectSelector === undefined ? [] : [selectorAccess(namespace, objectSelector)],
     ),
@@ -73,6 +86,27 @@ function packageAccess(namespace: string | undefined, what: string): readonly Re
     access('update', 'packagerevisionresources', `${what} writes the files of its drafts`),
     access('delete', 'packagerevisions', `${what} deletes drafts that are not wanted any more`),
   ]
+}
+
+type Template = Pick<NonNullable<Target['template']>, 'annotations' | 'annotationExprs'>
+
+/** The value of an expression may be any key. */
+function mayAskForApproval({ annotations, annotationExprs = [] }: Template): boolean {
+  return (
+    asksForApproval(annotations) ||
+    annotationExprs.some(({ key, keyExpr }) => key === policyAnnotation || keyExpr !== undefined)
+  )
+}
+
+function approvalAccess(namespace: string | undefined, where: string): RequiredAccess {
+  return {
+    verb: 'update',
+    group: porchGroup,
+    resource: 'packagerevisions',
+    subresource: 'approval',
+    ...(namespace !== undefined && { namespace }),
+    reason: `${where} can ask for the approval of drafts (${policyAnnotation})`,
+  }
 }
 
 function injectorAccess(

@@ -19,6 +19,7 @@ export interface ResourceAccess {
   readonly version?: string
   /** Plural. */
   readonly resource: string
+  readonly subresource?: string
   /** All namespaces when left out, or none for cluster-scoped resources. */
   readonly namespace?: string
   /** All objects when left out. */
@@ -132,7 +133,11 @@ export class AccessReviews implements Disposable {
 }
 
 /** Returns Kubernetes' message for denied access. */
-export function accessText({ verb, resource, group, namespace }: ResourceAccess, { user }: AccessSubject): string {
+export function accessText(
+  { verb, resource, subresource, group, namespace }: ResourceAccess,
+  { user }: AccessSubject,
+): string {
+  const what = subresource === undefined ? resource : `${resource}/${subresource}`
   const scope = namespace === undefined ? 'at the cluster scope' : `in the namespace "${namespace}"`
-  return `User "${user}" cannot ${verb} resource "${resource}" in API group "${group}" ${scope}`
+  return `User "${user}" cannot ${verb} resource "${what}" in API group "${group}" ${scope}`
 }

@@ -16,8 +16,8 @@ export function rangeError(range: string): string | undefined {
 }
 
 /**
- * Returns the normal form of a version as authors write it: `1.2.3`, `v1.2.3`, `1.2` and `1`, which are 1.2.0 and 1.0.0;
- * undefined for anything else.
+ * Returns the normal form of a version as authors write it: `1.2.3`, `v1.2.3`, `1.2` and `1`, which are 1.2.0 and
+ * 1.0.0; undefined for anything else.
  */
 export function parseVersion(version: string): string | undefined {
   if (version.length > maxVersionLength) return undefined
@@ -25,7 +25,7 @@ export function parseVersion(version: string): string | undefined {
   return parse(major === undefined ? version : `${major}${minor}.0`)?.version
 }
 
-/** Reports whether a version is in a range. One with a prerelease (`1.2.0-rc.1`) only where the range names one of it. */
+/** Reports whether a version is in a range; one with a prerelease (`1.2.0-rc.1`) only where the range names one. */
 export function isInRange(version: string, range: string): boolean {
   return satisfies(version, range)
 }

@@ -1,11 +1,13 @@
 // Git access on real repositories in temporary folders.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
+import { AsyncDisposableStack } from '@fairlead/kube'
 import { fetchPackage, GitError, GitRepository } from '@fairlead/packages'
 import type { PackageFiles } from '@fairlead/packages'
 
@@ -307,6 +309,23 @@ test('ends git with the signal of the caller when a remote hangs', async () => {
   const url = `http://127.0.0.1:${port}/x.git`
   await expect(fetchPackage({ url }, { ref: 'main', directory: '/' }, stop.signal)).rejects.toThrow('stopped')
   server.close()
+})
+
+test('follows no redirect of a git server', async () => {
+  const paths: string[] = []
+  await using server = new AsyncDisposableStack()
+  const http = createHttpServer(({ url = '' }, response) => {
+    paths.push(url)
+    response.writeHead(302, { location: `/elsewhere${url}` }).end()
+  })
+  server.defer(async () => void http.close())
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/x.git`
+  await expect(fetchPackage({ url }, { ref: 'main', directory: '/' }, signal)).rejects.toMatchObject({
+    code: 'UnsupportedAddress',
+    message: expect.stringContaining('redirects are not followed: write the address that it redirects to') as string,
+  })
+  expect(paths.filter((path) => path.startsWith('/elsewhere'))).toEqual([])
 })
 
 test('reports a remote that refuses connections', async () => {

@@ -10,7 +10,7 @@
  * - `Refused`: the remote declined a push, for example by a hook or a protected branch.
  * - `Timeout`: git did not finish in time.
  * - `Corrupt`: the repository has missing or damaged objects.
- * - `UnsupportedAddress`: a transport that is not allowed, or credentials in the address.
+ * - `UnsupportedAddress`: a transport that is not allowed, credentials in the address, or one that redirects.
  * - `InvalidContent`: a symbolic link, a submodule or a path that leaves the folder.
  * - `TooLarge`: a file or a package exceeds the limits.
  * - `Closed`: the repository was closed meanwhile, as the server stops or its Repository has changed.
@@ -43,6 +43,8 @@ export class GitError extends Error {
   }
 }
 
+const redirected = /returned error: 30[1-8]/
+
 /** Messages of git on standard error by code, in the order of precedence. The C locale is set for every call. */
 const patterns: readonly (readonly [GitErrorCode, RegExp])[] = [
   [
@@ -59,6 +61,7 @@ const patterns: readonly (readonly [GitErrorCode, RegExp])[] = [
     /does not appear to be a git repository|repository .* not found|not found: did you run|returned error: 404|Repository not found|does not exist/i,
   ],
   ['RefNotFound', /couldn't find remote ref|not our ref|unknown revision|bad revision|Needed a single revision/i],
+  ['UnsupportedAddress', redirected],
   ['UnsupportedAddress', /transport '.*' not allowed|Unable to find remote helper/i],
   [
     'Unreachable',
@@ -82,7 +85,10 @@ export function gitFailure(command: string, stderr: string): GitError {
     .slice(0, 4)
     .join('; ')
   const code = patterns.find(([, pattern]) => pattern.test(stderr))?.[0] ?? 'Failed'
-  return new GitError(code, `git ${command}: ${message === '' ? 'failed without a message' : message}`)
+  const advice = redirected.test(stderr)
+    ? '; redirects are not followed: write the address that it redirects to, on many hosts the same with .git at its end'
+    : ''
+  return new GitError(code, `git ${command}: ${message === '' ? 'failed without a message' : message}${advice}`)
 }
 
 /** Returns a string without the user and password of the addresses in it. */

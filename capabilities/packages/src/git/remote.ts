@@ -21,6 +21,8 @@ export interface GitRemote {
   readonly credentials?: GitCredentials | undefined
   /** PEM certificates of authorities to trust beside those of the system. */
   readonly caBundle?: string | undefined
+  /** Follow redirects; never with credentials. A server must not: what they lead to is not checked. */
+  readonly followsRedirects?: boolean
 }
 
 /** The kinds of transport, by where they read: `local` reads files of this machine. */
@@ -47,7 +49,8 @@ export interface RemoteEnvironment extends AsyncDisposable {
 }
 
 /** Prepares the environment for a remote. @throws GitError `UnsupportedAddress` */
-export async function remoteEnvironment({ url, credentials, caBundle }: GitRemote): Promise<RemoteEnvironment> {
+export async function remoteEnvironment(remote: GitRemote): Promise<RemoteEnvironment> {
+  const { url, credentials, caBundle, followsRedirects = false } = remote
   const transport = transportOf(url)
   if (transport !== 'local') await checkResolvedHost(url)
   if (/^[a-z+]+:\/\/[^/]*:[^/]*@/i.test(url))
@@ -70,9 +73,10 @@ export async function remoteEnvironment({ url, credentials, caBundle }: GitRemot
       credentials.type === 'bearer'
         ? `Bearer ${credentials.token}`
         : `Basic ${Buffer.from(`${credentials.username}:${credentials.password}`).toString('base64')}`
-    // A redirect must not carry credentials to another host.
-    settings.push(['http.extraHeader', `Authorization: ${value}`], ['http.followRedirects', 'false'])
+    settings.push(['http.extraHeader', `Authorization: ${value}`])
   }
+  if (transport === 'http' && (credentials !== undefined || !followsRedirects))
+    settings.push(['http.followRedirects', 'false'])
   if (transport === 'http' && caBundle !== undefined) settings.push(['http.sslCAInfo', await file(caBundle)])
   if (transport === 'ssh' && credentials?.type === 'ssh') {
     const key = await file(credentials.privateKey)

@@ -28,12 +28,13 @@ function rowsOf(markdown: string): readonly Row[] {
 
 const rows = rowsOf(readFileSync(join(root, page), 'utf8'))
 
-test('lists inputs of map controllers, supply chains, actions, references, package variants and AWS resources', () => {
+test('lists inputs of map controllers, supply chains, actions, references, packages, package variants and AWS resources', () => {
   expect([...new Set(rows.map(({ capability }) => capability))]).toEqual([
     'Map controllers',
     'Supply chains',
     'Actions',
     'References',
+    'Packages',
     'Package variants',
     'AWS resources',
   ])

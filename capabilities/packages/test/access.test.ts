@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Client } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
 import { PackageRevisionKind, PackageRevisionResourcesKind, RepositoryKind } from '@fairlead/packages'
+import type { Task } from '@fairlead/packages'
 import { eventually } from '../../../test/support/until.ts'
 import { Stage } from './stage.ts'
 
@@ -22,6 +23,10 @@ beforeEach(async () => {
   bob = stage.server.client({ as: { name: 'bob', groups: ['system:authenticated'] } })
 })
 afterEach(() => stage[Symbol.asyncDispose]())
+
+function editOf(name: string): Task {
+  return { type: 'edit', edit: { sourceRef: { name } } }
+}
 
 const code = (expected: number): object => ({ status: { code: expected } })
 
@@ -76,6 +81,53 @@ test('copies no revision for a user who may not read its files', async () => {
   const clone = { type: 'clone', clone: { upstreamRef: { upstreamRef: { name: 'blueprints.web.one' } } } }
   await expect(stage.create('blueprints', 'shop', 'one', clone, { client: eve })).rejects.toMatchObject({
     status: { code: 403, message: expect.stringContaining('cannot get resource "packagerevisionresources"') as string },
+  })
+})
+
+test('takes no base of an upgrade from a commit that the user may not read', async () => {
+  await stage.register('blueprints')
+  const secret = await stage.publish('blueprints', 'secret', 'one')
+  for (const workspace of ['one', 'two'])
+    await stage.publish('blueprints', 'web', workspace, workspace === 'one' ? undefined : editOf('blueprints.web.one'))
+  const clone = { type: 'clone', clone: { upstreamRef: { upstreamRef: { name: 'blueprints.web.one' } } } }
+  await stage.create('blueprints', 'shop', 'one', clone)
+  await stage.create('blueprints', 'spy', 'one', clone)
+  const { commit = '', directory = '' } = secret.status?.selfLock?.git ?? {}
+  await stage.save('blueprints.spy.one', (files) => {
+    files['Kptfile'] = files['Kptfile']!.replace(/commit: \w+/, `commit: ${commit}`).replace(
+      /(upstreamLock:[^]*directory:) web/,
+      `$1 ${directory}`,
+    )
+  })
+  for (const name of ['blueprints.shop.one', 'blueprints.spy.one']) {
+    await stage.setLifecycle(name, 'Proposed')
+    await stage.setLifecycle(name, 'Published', { approval: true })
+  }
+  const names = ['one', 'two'].map((one) => `blueprints.web.${one}`).concat('blueprints.shop.one', 'blueprints.spy.one')
+  const rules = [
+    { apiGroups: ['porch.kpt.dev'], resources: ['packagerevisions'], verbs: ['create', 'get'] },
+    {
+      apiGroups: ['porch.kpt.dev'],
+      resources: ['packagerevisionresources'],
+      resourceNames: names,
+      verbs: ['get'],
+    },
+  ]
+  await stage.grant('upgrader', rules, 'eve', 'team-a')
+  const eve = stage.server.client({ as: { name: 'eve', groups: ['system:authenticated'] } })
+  const upgrade = (name: string): Task => ({
+    type: 'upgrade',
+    upgrade: {
+      oldUpstreamRef: { name: 'blueprints.web.one' },
+      newUpstreamRef: { name: 'blueprints.web.two' },
+      localPackageRevisionRef: { name },
+    },
+  })
+  await stage.create('blueprints', 'shop', 'two', upgrade('blueprints.shop.one'), { client: eve })
+  await expect(
+    stage.create('blueprints', 'spy', 'two', upgrade('blueprints.spy.one'), { client: eve }),
+  ).rejects.toMatchObject({
+    status: { code: 403, message: expect.stringContaining(`names the commit ${commit} of blueprints`) as string },
   })
 })
 

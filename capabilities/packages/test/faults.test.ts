@@ -144,6 +144,20 @@ test('publishes onto a branch that others have moved', async () => {
   ])
 })
 
+test('keeps the labels of a revision as they were when its remote refuses the change', async () => {
+  const remote = stage.bareRepository('remote')
+  await stage.register('blueprints', { repo: remote })
+  const draft = await stage.create('blueprints', 'web', 'one', undefined, { metadata: { labels: { team: 'a' } } })
+  git(remote, 'config', 'receive.denyDeletes', 'true')
+  const wanted = { ...draft, metadata: { ...draft.metadata, labels: { team: 'b' } } }
+  const proposed = { ...wanted, spec: { ...draft.spec, lifecycle: 'Proposed' as const } }
+  await expect(stage.client.update(proposed)).rejects.toMatchObject({ status: { code: 403 } })
+  const { metadata, spec } = await stage.revision('blueprints.web.one')
+  expect([metadata.labels, spec.lifecycle]).toEqual([{ team: 'a' }, 'Draft'])
+  git(remote, 'config', 'receive.denyDeletes', 'false')
+  expect((await stage.client.update(proposed)).metadata.labels).toEqual({ team: 'b' })
+})
+
 test('publishes many packages of one repository at a time', async () => {
   const remote = stage.bareRepository('remote')
   await stage.register('blueprints', { repo: remote })

@@ -216,6 +216,33 @@ test('numbers revisions, moves the latest label, and notifies watches of both', 
   expect(events.at(-1)).toBe('changed blueprints.web.two 2 true')
 })
 
+test('notifies of a new lifecycle and new labels as one change', async () => {
+  await stage.register('blueprints')
+  const draft = await stage.create('blueprints', 'web', 'one')
+  const labels = { team: 'a' }
+  const events: unknown[] = []
+  const { promise: isWatching, resolve: watches } = Promise.withResolvers<void>()
+  const watching = (async () => {
+    for await (const change of stage.client.watch(PackageRevisionKind, { namespace: 'team-a' })) {
+      if (!('object' in change)) continue
+      const { type, object } = change
+      events.push([type, object.spec.lifecycle, object.metadata.labels])
+      watches()
+      if (type === 'removed') return
+    }
+  })()
+  await isWatching
+  const metadata = { ...draft.metadata, labels }
+  await stage.client.update({ ...draft, metadata, spec: { ...draft.spec, lifecycle: 'Proposed' } })
+  await stage.client.delete(PackageRevisionKind, 'team-a/blueprints.web.one')
+  await watching
+  expect(events).toEqual([
+    ['added', 'Draft', undefined],
+    ['changed', 'Proposed', labels],
+    ['removed', 'Proposed', labels],
+  ])
+})
+
 test('selects revisions by field', async () => {
   await stage.register('blueprints')
   await stage.publish('blueprints', 'web', 'one')

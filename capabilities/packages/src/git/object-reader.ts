@@ -1,6 +1,7 @@
 // One `git cat-file --batch` process per repository: objects by hash or by `<commit>:<path>`, requests in a pipeline.
 import { GitError } from './git-error.ts'
 import { PersistentGit } from './persistent-git.ts'
+import type { RecentObjects } from './recent-objects.ts'
 
 /** An object of a repository. */
 export interface GitObject {
@@ -18,12 +19,14 @@ interface Pending {
 /** Reads objects. The process starts with the first request and again after it has ended. */
 export class ObjectReader implements Disposable {
   readonly #git: PersistentGit
+  readonly #recent: RecentObjects
   #pending: Pending[] = []
   #chunks: Buffer[] = []
   #length = 0
   #header: { readonly hash: string; readonly type: GitObject['type']; readonly size: number } | undefined
 
-  constructor(folder: string) {
+  constructor(folder: string, recent: RecentObjects) {
+    this.#recent = recent
     this.#git = new PersistentGit(folder, ['cat-file', '--batch'], {
       receive: (chunk) => this.#receive(chunk),
       end: (error) => this.#end(error),
@@ -37,6 +40,8 @@ export class ObjectReader implements Disposable {
    */
   read(specification: string): Promise<GitObject | undefined> {
     if (/[\n\0]/.test(specification)) return Promise.resolve(undefined)
+    const recent = this.#recent.find(specification)
+    if (recent !== undefined) return Promise.resolve(recent)
     return new Promise((resolve, reject) => {
       this.#git.write(`${specification}\n`)
       this.#pending.push({ specification, resolve, reject })

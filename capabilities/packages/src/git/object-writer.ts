@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { deflate, deflateSync } from 'node:zlib'
 import { GitError } from './git-error.ts'
 import type { GitObject } from './object-reader.ts'
+import type { RecentObjects } from './recent-objects.ts'
 
 /** Bytes from which an object is compressed in a thread. */
 const inThread = 64 * 1024
@@ -20,28 +21,35 @@ const compress = promisify(deflate)
 /** Objects of one commit. */
 export class ObjectWriter {
   readonly #folder: string
-  readonly #objects = new Map<string, Buffer>()
+  readonly #recent: RecentObjects
+  readonly #objects = new Map<string, GitObject>()
+  readonly #existing = new Set<string>()
 
-  /** `folder` is that of the repository. */
-  constructor(folder: string) {
+  /** `folder` is that of the repository; `recent` gets what was written. */
+  constructor(folder: string, recent: RecentObjects) {
+    this.#recent = recent
     this.#folder = join(folder, 'objects')
+  }
+
+  /** Records objects that need not be written: a ref reaches them. */
+  keep(hashes: Iterable<string>): void {
+    for (const hash of hashes) this.#existing.add(hash)
   }
 
   /** Adds an object to those to write, and returns its hash. */
   add(type: GitObject['type'], content: Buffer): string {
-    const header = Buffer.from(`${type} ${content.length}\0`)
-    const hash = createHash('sha1').update(header).update(content).digest('hex')
-    if (!this.#objects.has(hash)) this.#objects.set(hash, Buffer.concat([header, content]))
+    const hash = createHash('sha1').update(headerOf(type, content)).update(content).digest('hex')
+    if (!this.#existing.has(hash)) this.#objects.set(hash, { hash, type, content })
     return hash
   }
 
   /** Writes the objects that were added; they are on disk when it resolves. @throws GitError `Failed` */
   async flush(signal: AbortSignal): Promise<void> {
-    const left = this.#objects.entries()
+    const left = this.#objects.values()
     const work = async (): Promise<void> => {
-      for (const [hash, object] of left) {
+      for (const object of left) {
         signal.throwIfAborted()
-        await this.#write(hash, object)
+        await this.#write(object)
       }
     }
     try {
@@ -52,13 +60,15 @@ export class ObjectWriter {
         cause: error,
       })
     }
+    for (const object of this.#objects.values()) this.#recent.add(object)
     this.#objects.clear()
   }
 
-  async #write(hash: string, object: Buffer): Promise<void> {
+  async #write({ hash, type, content }: GitObject): Promise<void> {
     const folder = join(this.#folder, hash.slice(0, 2))
     const path = join(folder, hash.slice(2))
     if (await exists(path)) return
+    const object = Buffer.concat([headerOf(type, content), content])
     const bytes = object.length < inThread ? deflateSync(object, { level }) : await compress(object, { level })
     // Git removes files of this name that a process left behind.
     const temporary = join(folder, `tmp_obj_${randomUUID()}`)
@@ -78,6 +88,10 @@ export class ObjectWriter {
       throw error
     }
   }
+}
+
+function headerOf(type: GitObject['type'], content: Buffer): Buffer {
+  return Buffer.from(`${type} ${content.length}\0`)
 }
 
 function exists(path: string): Promise<boolean> {

@@ -12,6 +12,7 @@ import type { NewCommit } from './new-commit.ts'
 import { ObjectReader } from './object-reader.ts'
 import type { GitObject } from './object-reader.ts'
 import { ObjectWriter } from './object-writer.ts'
+import { RecentObjects } from './recent-objects.ts'
 import { RefUpdates } from './ref-updates.ts'
 import type { RefChange } from './ref-updates.ts'
 import { remoteEnvironment, transportOf } from './remote.ts'
@@ -41,12 +42,13 @@ const fields = ['%(refname)', '%(objectname)', '%(*objectname)', '%(authorname)'
 /** A bare repository. */
 export class GitRepository implements Disposable {
   readonly folder: string
+  readonly #recent = new RecentObjects()
   readonly #reader: ObjectReader
   readonly #refs: RefUpdates
 
   private constructor(folder: string) {
     this.folder = folder
-    this.#reader = new ObjectReader(folder)
+    this.#reader = new ObjectReader(folder, this.#recent)
     this.#refs = new RefUpdates(folder)
   }
 
@@ -160,7 +162,7 @@ export class GitRepository implements Disposable {
 
   /** Writes a commit, which no ref names yet, and returns its hash. @throws GitError */
   async commit(commit: NewCommit, signal: AbortSignal): Promise<string> {
-    const writer = new ObjectWriter(this.folder)
+    const writer = new ObjectWriter(this.folder, this.#recent)
     const hash = await writeCommit(this.#reader, writer, commit)
     await writer.flush(signal)
     return hash

@@ -32,7 +32,9 @@ export async function writeTree(
   const [name, ...rest] = path
   if (name === undefined) {
     if (content === undefined) return undefined
-    return 'tree' in content ? content.tree : addFiles(writer, content)
+    if ('tree' in content) return content.tree
+    if (base !== undefined) writer.keep(await hashesBelow(reader, base))
+    return addFiles(writer, content)
   }
   const entries = base === undefined ? new Map<string, Entry>() : await entriesOf(reader, base)
   const before = entries.get(name)
@@ -41,6 +43,14 @@ export async function writeTree(
   if (hash === undefined) entries.delete(name)
   else entries.set(name, { mode: folderMode, hash })
   return addTree(writer, entries)
+}
+
+/** Returns the hashes of a tree and of all that is below. */
+async function hashesBelow(reader: ObjectReader, tree: string): Promise<readonly string[]> {
+  const entries = [...(await entriesOf(reader, tree)).values()]
+  const folders = entries.filter(({ mode }) => mode === folderMode)
+  const below = await Promise.all(folders.map(({ hash }) => hashesBelow(reader, hash)))
+  return [tree, ...entries.map(({ hash }) => hash), ...below.flat()]
 }
 
 /** Adds files and the trees above them; undefined for no files. */

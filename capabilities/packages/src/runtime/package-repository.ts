@@ -160,13 +160,17 @@ export class PackageRepository implements AsyncDisposable {
     return files
   }
 
-  /** Creates a draft. @throws GitError */
-  async createDraft(draft: DraftContent): Promise<Revision> {
+  /**
+   * Creates a draft. No ref names it before `stored` resolves: what git does not hold of it is on disk then.
+   * @throws GitError, or the error of `stored`
+   */
+  async createDraft(draft: DraftContent, stored?: Promise<unknown>): Promise<Revision> {
     const path = this.#path(draft.packageName)
     await this.#write(async () => {
       const ref = branchRef(draftBranch(path, draft.workspace))
       const head = this.head
-      return this.#draftCommit(draft, path, ref, head === undefined ? [] : [head], undefined)
+      const commit = this.#draftCommit(draft, path, ref, head === undefined ? [] : [head], undefined)
+      return (await Promise.all([commit, stored]))[0]
     })
     return this.#find((revision) => revision.path === path && revision.workspace === draft.workspace)
   }

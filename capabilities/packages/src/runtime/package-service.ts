@@ -1,48 +1,29 @@
-// Package revisions as objects: what the storages of the API share. It makes revisions by their tasks, keeps what git
-// does not hold, and notifies of changed objects.
-import type { AccessReviews, Informer, ResourceAccess, StorageChange, StorageWrite } from '@fairlead/controller'
+// Package revisions as objects: what the storages of the API share. It makes revisions by their tasks and saves them;
+// RevisionChanges notifies of them, TaskSources bounds what a task reads.
+import type { AccessReviews, Informer, StorageWrite } from '@fairlead/controller'
 import type { Client } from '@fairlead/client'
-import { badRequest, failure, forbidden, isTerminating, jsonEqual, notFound, serviceUnavailable } from '@fairlead/kube'
-import type { JsonObject, KubeObject, ObjectKey } from '@fairlead/kube'
-import { configGroup, porchGroup, RepositoryKind } from '../api.ts'
-import type {
-  GitPackage,
-  Lock,
-  PackageRevision,
-  PackageRevisionPreview,
-  RenderReport,
-  RevisionReference,
-  Task,
-} from '../api.ts'
+import { badRequest, failure, isTerminating, jsonEqual, serviceUnavailable } from '@fairlead/kube'
+import type { JsonObject, ObjectKey } from '@fairlead/kube'
+import { RepositoryKind } from '../api.ts'
+import type { PackageRevision, PackageRevisionPreview, RenderReport, Task } from '../api.ts'
 import type { PackageFiles } from '../engine/package-files.ts'
 import { failureMessage } from '../engine/render/failure-message.ts'
-import { fetchPackage } from '../git/repository.ts'
-import type { FetchedPackage } from '../git/repository.ts'
-import { transportOf } from '../git/remote.ts'
-import { packageRevisionObject, resourcesObject, selfLock } from './revision-object.ts'
-import { readCredentials } from './credentials.ts'
 import { withBookkeepingOf, withPackageMetadata, withPipeline } from './kptfile-edits.ts'
 import type { PackageEngine, RenderedPackage } from './package-engine.ts'
 import type { PackageRepository } from './package-repository.ts'
 import type { Repositories, Located } from './repositories.ts'
-import type { Revision, RevisionChange } from './revision.ts'
-import { noState } from './revision-states.ts'
-import type { RevisionState, RevisionStates } from './revision-states.ts'
+import type { Revision } from './revision.ts'
+import { RevisionChanges } from './revision-changes.ts'
+import type { KeptMetadata, RevisionState, RevisionStates } from './revision-states.ts'
 import { taskFiles } from './task-files.ts'
 import type { TaskContext } from './task-files.ts'
-
-const revisionsResource = { group: 'porch.kpt.dev', plural: 'packagerevisions' }
+import { TaskSources } from './task-sources.ts'
 
 /** A revision with this annotation keeps what is pushed even when its render fails. */
 export const pushOnRenderFailure = 'porch.kpt.dev/push-on-render-failure'
 
-/** Changes of one repository at once above which watches list again: a repository that is read for the first time. */
-export const maxNotified = 500
-
 /** Milliseconds that the creation of a revision waits for the first read of its repository. */
 const firstReadTimeout = 10_000
-
-type Listener = (change: StorageChange) => void
 
 /** Options of a {@link PackageService}. */
 export interface PackageServiceOptions {
@@ -58,13 +39,11 @@ export interface PackageServiceOptions {
 export class PackageService implements Disposable {
   readonly repositories: Repositories
   readonly states: RevisionStates
+  readonly changes: RevisionChanges
   readonly #engine: PackageEngine
   readonly #client: Client
   readonly #access: AccessReviews
   readonly #namespaces: Informer
-  readonly #revisionListeners = new Set<Listener>()
-  readonly #resourceListeners = new Set<Listener>()
-  readonly #subscription: Disposable
 
   constructor({ repositories, states, engine, client, access, namespaces }: PackageServiceOptions) {
     this.#namespaces = namespaces
@@ -73,11 +52,11 @@ export class PackageService implements Disposable {
     this.#engine = engine
     this.#client = client
     this.#access = access
-    this.#subscription = repositories.subscribe((repository, changes) => this.#changed(repository, changes))
+    this.changes = new RevisionChanges(repositories, states)
   }
 
   [Symbol.dispose](): void {
-    this.#subscription[Symbol.dispose]()
+    this.changes[Symbol.dispose]()
   }
 
   /**
@@ -115,18 +94,6 @@ export class PackageService implements Disposable {
     }
   }
 
-  /** Notifies of changed PackageRevisions. */
-  onRevisionObjects(listener: Listener): Disposable {
-    this.#revisionListeners.add(listener)
-    return { [Symbol.dispose]: () => void this.#revisionListeners.delete(listener) }
-  }
-
-  /** Notifies of changed PackageRevisionResources. */
-  onResources(listener: Listener): Disposable {
-    this.#resourceListeners.add(listener)
-    return { [Symbol.dispose]: () => void this.#resourceListeners.delete(listener) }
-  }
-
   /**
    * Creates a revision: its task, the render and the commit are one save. @throws StatusError, GitError, PackageError
    */
@@ -142,19 +109,21 @@ export class PackageService implements Disposable {
     const files = spec.resources === undefined ? made.files : withResources(made.files, spec.resources)
     const rendered = await this.#rendered(files, metadata.annotations, write.signal)
     const name = metadata.name!
-    await this.states.set(namespace, name, {
+    const stored = this.states.set(namespace, name, {
       ...state,
       renderStatus: rendered.report,
       ...(made.merge !== undefined && { merge: made.merge }),
     })
     try {
-      return await repository.createDraft({
+      const draft = {
         packageName: spec.packageName,
         workspace: spec.workspaceName,
         files: rendered.files,
         task,
         user: write.user.name,
-      })
+      }
+      const [revision] = await Promise.all([repository.createDraft(draft, stored), stored])
+      return revision
     } catch (error) {
       await this.states.delete(namespace, name)
       throw error
@@ -197,20 +166,22 @@ export class PackageService implements Disposable {
   async saveResources(
     { repository, revision }: Located,
     resources: Readonly<Record<string, string>>,
+    resourcesMetadata: KeptMetadata,
     write: StorageWrite,
   ): Promise<{ readonly revision: Revision; readonly failure: string | undefined }> {
     const { namespace } = repository.settings
     const files = withResources(await repository.files(revision), resources)
     const state = this.states.get(namespace, revision.name)
     const rendered = await this.#rendered(files, state.metadata.annotations, write.signal)
-    const saved = await repository.saveDraft(revision, {
+    const draft = {
       packageName: revision.packageName,
       workspace: revision.workspace,
       files: rendered.files,
       task: { type: 'push' },
       user: write.user.name,
-    })
-    await this.setState({ repository, revision: saved }, { ...state, renderStatus: rendered.report })
+    }
+    const fields = { renderStatus: rendered.report, resourcesMetadata }
+    const saved = await this.changes.save({ repository, revision }, fields, () => repository.saveDraft(revision, draft))
     return { revision: saved, failure: rendered.failure }
   }
 
@@ -237,24 +208,6 @@ export class PackageService implements Disposable {
       task: { type: 'push' },
       user: user.name,
     })
-  }
-
-  /** Stores what git does not hold, and notifies of it. */
-  async setState({ repository, revision }: Located, state: RevisionState): Promise<void> {
-    const { namespace } = repository.settings
-    const before = this.states.get(namespace, revision.name)
-    if (same(before, state)) return
-    await this.states.set(namespace, revision.name, state)
-    const [previous, object] = await Promise.all([
-      packageRevisionObject(repository, revision, before),
-      packageRevisionObject(repository, revision, state),
-    ])
-    for (const listener of this.#revisionListeners) listener({ type: 'put', object, previous })
-    if (same(before.resourcesMetadata, state.resourcesMetadata) && same(before.renderStatus, state.renderStatus)) return
-    const files = await repository.files(revision)
-    const resources = resourcesObject(repository, revision, files, state)
-    for (const listener of this.#resourceListeners)
-      listener({ type: 'put', object: resources, previous: resourcesObject(repository, revision, new Map(), before) })
   }
 
   /** Returns the names of the revisions from which a task made one. */
@@ -288,117 +241,10 @@ export class PackageService implements Disposable {
   }
 
   #taskContext(repository: PackageRepository, packageName: string, write: StorageWrite): TaskContext {
-    const { namespace } = repository.settings
-    return {
-      repository,
-      packageName,
-      engine: this.#engine,
-      signal: write.signal,
-      revision: (reference, field) => this.#reference(namespace, reference, field, write),
-      fetch: (source) => this.#fetch(namespace, source, write),
-      filesAt: (lock) => this.#filesAt(namespace, lock),
-    }
-  }
-
-  async #reference(
-    namespace: string,
-    reference: RevisionReference | undefined,
-    field: string,
-    write: StorageWrite,
-  ): Promise<Located> {
-    const name = reference?.name ?? ''
-    if (name === '') throw badRequest(`spec.tasks[0].${field} names no package revision`)
-    const resource = 'packagerevisionresources'
-    await this.#require({ verb: 'get', group: porchGroup, resource, namespace, name }, write, `spec.tasks[0].${field}`)
-    const located = this.repositories.revision({ namespace, name })
-    if (located === undefined) throw notFound(revisionsResource, name)
-    return located
-  }
-
-  /** Requires a right of the caller: a task reads on behalf of its writer. @throws StatusError 403 */
-  async #require(access: ResourceAccess, { user }: StorageWrite, reason: string): Promise<void> {
-    const { allowed } = await this.#access.check({ user: user.name, groups: user.groups }, access)
-    if (allowed) return
-    const { verb, group, resource, namespace, name = '' } = access
-    const scope = namespace === undefined ? 'at the cluster scope' : `in the namespace "${namespace}"`
-    throw forbidden(
-      { group, plural: resource },
-      name,
-      `User ${JSON.stringify(user.name)} cannot ${verb} resource "${resource}" in API group "${group}" ${scope}: ${reason}`,
-    )
-  }
-
-  /** Fetches a package that is not registered. The caller needs the right to read the Secret, or local paths. */
-  async #fetch(
-    namespace: string,
-    { repo, ref, directory, secretRef }: GitPackage,
-    write: StorageWrite,
-  ): Promise<FetchedPackage> {
-    const { signal } = write
-    const secret = secretRef?.name ?? ''
-    if (transportOf(repo) === 'local')
-      await this.#require(
-        { verb: 'use', group: configGroup, resource: 'localrepositories' },
-        write,
-        `${repo} is a path on the server`,
-      )
-    if (secret === '') return fetchPackage({ url: repo }, { ref, directory }, signal)
-    const access = { verb: 'get', group: '', resource: 'secrets', namespace, name: secret }
-    await this.#require(access, write, 'the task names it in secretRef')
-    const credentials = await readCredentials(this.#client, { namespace, name: secret }, signal)
-    return fetchPackage({ url: repo, ...credentials }, { ref, directory }, signal)
-  }
-
-  async #filesAt(namespace: string, { git }: Lock): Promise<PackageFiles | undefined> {
-    if (git?.commit === undefined) return undefined
-    for (const repository of this.repositories.list(namespace)) {
-      const own = selfLock(repository, { path: '', ref: '', commit: '' } as Revision).git?.repo
-      if (own !== git.repo) continue
-      const files = await repository.git.files(git.commit, (git.directory ?? '').replace(/^\/+|\/+$/g, ''))
-      if (files !== undefined) return files
-    }
-    return undefined
-  }
-
-  async #changed(repository: PackageRepository, changes: readonly RevisionChange[]): Promise<void> {
-    if (changes.length > maxNotified) {
-      for (const listener of [...this.#revisionListeners, ...this.#resourceListeners]) listener({ type: 'replaced' })
-      return
-    }
-    const { namespace } = repository.settings
-    for (const { before, after } of changes) {
-      const state = this.states.get(namespace, (after ?? before)!.name) ?? noState
-      const [previous, object] = await Promise.all([
-        before && packageRevisionObject(repository, before, state),
-        after && packageRevisionObject(repository, after, state),
-      ])
-      notify(this.#revisionListeners, previous, object)
-      if (before !== undefined && after !== undefined && before.commit === after.commit && before.ref === after.ref)
-        continue
-      await this.#resourcesChanged(repository, before, after, state)
-    }
-  }
-
-  async #resourcesChanged(
-    repository: PackageRepository,
-    before: Revision | undefined,
-    after: Revision | undefined,
-    state: RevisionState,
-  ): Promise<void> {
-    if (this.#resourceListeners.size === 0) return
-    // Selectors read no files: the previous state goes without.
-    const previous = before && resourcesObject(repository, before, new Map(), state)
-    const files = after && (await repository.files(after).catch(() => undefined))
-    // Content that cannot be read is not served either.
-    const object = after && resourcesObject(repository, after, files ?? new Map(), state)
-    notify(this.#resourceListeners, previous, object)
-  }
-}
-
-function notify(listeners: Iterable<Listener>, previous: KubeObject | undefined, object: KubeObject | undefined): void {
-  for (const listener of listeners) {
-    if (object !== undefined) listener({ type: 'put', object, previous })
-    else if (previous !== undefined) listener({ type: 'delete', object: previous, previous })
+    const { repositories } = this
+    const options = { repositories, client: this.#client, access: this.#access }
+    const sources = new TaskSources(options, repository.settings.namespace, write)
+    return { repository, packageName, engine: this.#engine, signal: write.signal, sources }
   }
 }
 

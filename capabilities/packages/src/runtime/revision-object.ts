@@ -9,7 +9,7 @@ import type { Kptfile } from '../engine/kptfile/kptfile.ts'
 import { stableUid } from '../engine/names.ts'
 import type { PackageFiles } from '../engine/package-files.ts'
 import { shortRef } from '../git/package-layout.ts'
-import type { PackageRepository } from './package-repository.ts'
+import type { PackageRepository, RepositorySettings } from './package-repository.ts'
 import type { Revision } from './revision.ts'
 import type { KeptMetadata, RevisionState } from './revision-states.ts'
 
@@ -71,18 +71,18 @@ function conditionsOf(
   return { conditions: [...(conditions ?? []), merged], ...(conflicts.length > 0 && { conflicts }) }
 }
 
-/** Returns the place of a revision in git. A managed repository has no address. */
+/** Returns the place of a revision in git. */
 export function selfLock({ settings }: PackageRepository, revision: Revision): Lock {
   const { path, ref, commit } = revision
   return {
     type: 'git',
-    git: { repo: settings.url ?? managedAddress(settings), directory: path, ref: shortRef(ref), commit },
+    git: { repo: repositoryAddress(settings), directory: path, ref: shortRef(ref), commit },
   }
 }
 
-/** Returns the address of a managed repository in locks. */
-function managedAddress({ namespace, repository }: { namespace: string; repository: string }): string {
-  return `fairlead://${namespace}/${repository}`
+/** Returns the address of a repository in locks; a managed repository has none of its own. */
+export function repositoryAddress({ namespace, repository, url }: RepositorySettings): string {
+  return url ?? `fairlead://${namespace}/${repository}`
 }
 
 /** Returns the PackageRevisionResources of a revision; files that are no UTF-8 are left out. */

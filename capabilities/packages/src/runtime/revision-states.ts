@@ -47,6 +47,8 @@ export const noState: RevisionState = { metadata: {} }
 export class RevisionStates {
   readonly #client: Client
   #objects = new Map<string, PackageRev>()
+  /** The last change of each state that is being changed. */
+  readonly #last = new Map<string, Promise<void>>()
 
   private constructor(client: Client) {
     this.#client = client
@@ -69,31 +71,60 @@ export class RevisionStates {
     return this.#objects.get(keyOf(namespace, name))?.spec ?? noState
   }
 
+  /** Resolves when no change of a revision's state is under way. */
+  async settled(namespace: string, name: string): Promise<void> {
+    await this.#last.get(keyOf(namespace, name))?.catch(() => undefined)
+  }
+
   /** Stores the state of a revision. */
-  async set(namespace: string, name: string, state: RevisionState): Promise<void> {
-    const before = this.#objects.get(keyOf(namespace, name))
-    const spec = asJson(state as unknown as KubeObject)
-    if (before !== undefined && jsonEqual(spec, (before.spec ?? null) as unknown as JsonObject)) return
-    const object: PackageRev = {
-      apiVersion: `${configGroup}/v1alpha1`,
-      kind: 'PackageRev',
-      metadata: before?.metadata ?? { name, namespace },
-      spec: state,
-    }
-    this.#objects.set(keyOf(namespace, name), await this.#write(object, before !== undefined))
+  set(namespace: string, name: string, state: RevisionState): Promise<void> {
+    return this.change(namespace, name, () => state)
+  }
+
+  /** Stores a changed state of a revision; changes of one revision are made one after the other. */
+  change(namespace: string, name: string, edit: (state: RevisionState) => RevisionState): Promise<void> {
+    return this.#inOrder(keyOf(namespace, name), async (before) => {
+      const state = edit(before?.spec ?? noState)
+      const spec = asJson(state as unknown as KubeObject)
+      if (jsonEqual(spec, (before?.spec ?? noState) as unknown as JsonObject)) return before
+      const object: PackageRev = {
+        apiVersion: `${configGroup}/v1alpha1`,
+        kind: 'PackageRev',
+        metadata: before?.metadata ?? { name, namespace },
+        spec: state,
+      }
+      return this.#write(object, before !== undefined)
+    })
   }
 
   /** Removes the state of a deleted revision. */
-  async delete(namespace: string, name: string): Promise<void> {
-    const object = this.#objects.get(keyOf(namespace, name))
-    if (object === undefined) return
-    const { uid, resourceVersion } = object.metadata
+  delete(namespace: string, name: string): Promise<void> {
+    return this.#inOrder(keyOf(namespace, name), async (object) => {
+      if (object === undefined) return undefined
+      const { uid, resourceVersion } = object.metadata
+      try {
+        await this.#client.delete(PackageRevKind, { namespace, name }, { preconditions: { uid, resourceVersion } })
+      } catch (error) {
+        if (!isNotFound(error) && !isConflict(error)) throw error
+      }
+      return undefined
+    })
+  }
+
+  async #inOrder(key: string, run: (object: PackageRev | undefined) => Promise<PackageRev | undefined>): Promise<void> {
+    const previous = this.#last.get(key)
+    const change = (async () => {
+      await previous?.catch(() => undefined)
+      const object = await run(this.#objects.get(key))
+      if (object === undefined) this.#objects.delete(key)
+      else this.#objects.set(key, object)
+    })()
+    this.#last.set(key, change)
     try {
-      await this.#client.delete(PackageRevKind, { namespace, name }, { preconditions: { uid, resourceVersion } })
-    } catch (error) {
-      if (!isNotFound(error) && !isConflict(error)) throw error
+      await change
+    } finally {
+      if (this.#last.get(key) === change) this.#last.delete(key)
     }
-    this.#objects.delete(keyOf(namespace, name))
   }
 
   async #write(object: PackageRev, exists: boolean): Promise<PackageRev> {

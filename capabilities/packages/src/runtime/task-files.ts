@@ -1,6 +1,6 @@
 // The files that a task makes: of a new package, a clone, a copy, or a package with the changes of its upstream.
 import { badRequest } from '@fairlead/kube'
-import type { GitPackage, Lock, RevisionReference, Task } from '../api.ts'
+import type { Lock, Task } from '../api.ts'
 import { parseKptfile } from '../engine/kptfile/kptfile.ts'
 import { isPublished } from '../engine/lifecycle.ts'
 import { newPackageFiles } from '../engine/new-package.ts'
@@ -10,26 +10,21 @@ import { conflictReport } from '../engine/merge3/conflict-report.ts'
 import type { ConflictReport } from '../engine/merge3/conflict-report.ts'
 import { addMergeComments } from '../engine/update/merge-comments.ts'
 import type { UpdateStrategy } from '../engine/update/update-package.ts'
-import type { FetchedPackage } from '../git/repository.ts'
 import { selfLock } from './revision-object.ts'
 import { withUpstream } from './kptfile-edits.ts'
 import type { PackageEngine } from './package-engine.ts'
 import type { PackageRepository } from './package-repository.ts'
 import { placeholder } from './revision.ts'
 import type { Located } from './repositories.ts'
+import type { TaskSources } from './task-sources.ts'
 
-/** The port through which tasks read upstreams. */
+/** What a task is carried out with. */
 export interface TaskContext {
   readonly repository: PackageRepository
   readonly packageName: string
   readonly engine: PackageEngine
   readonly signal: AbortSignal
-  /** Returns a revision of the same namespace whose files the caller may read. @throws StatusError 403, 404 */
-  revision(reference: RevisionReference | undefined, field: string): Promise<Located>
-  /** Fetches a package that is not registered, with the rights of the caller. */
-  fetch(source: GitPackage): Promise<FetchedPackage>
-  /** Returns the files at a lock of an upstream; undefined where it is in no repository of the namespace. */
-  filesAt(lock: Lock): Promise<PackageFiles | undefined>
+  readonly sources: TaskSources
 }
 
 interface Upstream {
@@ -63,10 +58,10 @@ export async function taskFiles(task: Task, context: TaskContext): Promise<TaskF
 async function cloneSource(task: Task, context: TaskContext): Promise<Upstream> {
   const source = task.clone?.upstreamRef
   if (source?.upstreamRef?.name !== undefined && source.upstreamRef.name !== '')
-    return upstreamOf(await context.revision(source.upstreamRef, 'clone.upstreamRef.upstreamRef'))
+    return upstreamOf(await context.sources.revision(source.upstreamRef, 'clone.upstreamRef.upstreamRef'))
   const git = source?.git
   if (git === undefined) throw badRequest('spec.tasks[0].clone.upstreamRef names neither a revision nor a git package')
-  const { commit, files } = await context.fetch(git)
+  const { commit, files } = await context.sources.fetch(git)
   const { repo, directory, ref } = git
   return { files, lock: { type: 'git', git: { repo, directory, ref, commit } } }
 }
@@ -85,7 +80,7 @@ function cloned({ files, lock }: Upstream, { repository, packageName }: TaskCont
 }
 
 async function copied(task: Task, context: TaskContext): Promise<PackageFiles> {
-  const { repository, revision } = await context.revision(task.edit?.sourceRef, 'edit.sourceRef')
+  const { repository, revision } = await context.sources.revision(task.edit?.sourceRef, 'edit.sourceRef')
   if (!isPublished(revision.lifecycle)) throw badRequest(`source revision must be published`)
   if (revision.packageName !== context.packageName || repository !== context.repository)
     throw badRequest(
@@ -97,14 +92,14 @@ async function copied(task: Task, context: TaskContext): Promise<PackageFiles> {
 async function upgraded(task: Task, context: TaskContext): Promise<TaskFiles> {
   const { oldUpstreamRef, newUpstreamRef, localPackageRevisionRef, onConflict } = task.upgrade ?? {}
   const strategy = (task.upgrade?.strategy ?? 'resource-merge') as UpdateStrategy
-  const upstream = await upstreamOf(await context.revision(newUpstreamRef, 'upgrade.newUpstreamRef'))
-  const source = await context.revision(localPackageRevisionRef, 'upgrade.localPackageRevisionRef')
+  const upstream = await upstreamOf(await context.sources.revision(newUpstreamRef, 'upgrade.newUpstreamRef'))
+  const source = await context.sources.revision(localPackageRevisionRef, 'upgrade.localPackageRevisionRef')
   const local = await source.repository.files(source.revision)
   // The base is what was cloned, wherever the tag of the old revision points now.
   const lock = parseKptfile(kptfileIn(local, source.revision.name)).upstreamLock
   const base =
-    (lock === undefined ? undefined : await context.filesAt(lock)) ??
-    (await upstreamOf(await context.revision(oldUpstreamRef, 'upgrade.oldUpstreamRef'))).files
+    (lock === undefined ? undefined : await context.sources.filesAt(lock)) ??
+    (await upstreamOf(await context.sources.revision(oldUpstreamRef, 'upgrade.oldUpstreamRef'))).files
   const updated = await context.engine.update(
     { base, upstream: upstream.files, local, strategy, onConflict },
     context.signal,

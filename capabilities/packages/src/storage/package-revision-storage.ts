@@ -125,16 +125,12 @@ export class PackageRevisionStorage implements RestStorage {
     if (next === 'Published' && located.revision.lifecycle === 'Proposed') await this.#checkGates(located)
     return asStatusError(
       async () => {
-        let revision = await this.#move(located, next!, write)
-        revision = await this.#service.savePackageMetadata(
-          { ...located, revision },
-          wanted,
-          old as PackageRevision,
-          write,
-        )
+        const fields = { metadata: keptMetadata(object.metadata) }
+        const revision = await this.#service.changes.save(located, fields, async () => {
+          const moved = { ...located, revision: await this.#move(located, next!, write) }
+          return this.#service.savePackageMetadata(moved, wanted, old as PackageRevision, write)
+        })
         const changed = { ...located, revision }
-        const state = this.#service.states.get(namespace, name)
-        await this.#service.setState(changed, { ...state, metadata: keptMetadata(object.metadata) })
         return this.#object(changed)
       },
       { resource: revisionsResource, name },
@@ -152,7 +148,7 @@ export class PackageRevisionStorage implements RestStorage {
   }
 
   watch(listener: (change: StorageChange) => void): Disposable {
-    return this.#service.onRevisionObjects(listener)
+    return this.#service.changes.onRevisionObjects(listener)
   }
 
   async #object({ repository, revision }: Located): Promise<PackageRevision> {

@@ -6,7 +6,7 @@ import { porchGroup } from '../api.ts'
 import type { PorchPackage } from '../api.ts'
 import { packageObjectName, stableUid } from '../engine/names.ts'
 import type { PackageRepository } from '../runtime/package-repository.ts'
-import { maxNotified } from '../runtime/package-service.ts'
+import { maxNotified } from '../runtime/revision-changes.ts'
 import type { Repositories } from '../runtime/repositories.ts'
 import type { Revision } from '../runtime/revision.ts'
 

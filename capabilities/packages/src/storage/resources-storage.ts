@@ -64,10 +64,10 @@ export class ResourcesStorage implements RestStorage {
     const { resources } = (object as PackageRevisionResources).spec
     return asStatusError(
       async () => {
-        const saved = await this.#service.saveResources(located, resources ?? {}, write)
+        const metadata = keptMetadata(object.metadata)
+        const saved = await this.#service.saveResources(located, resources ?? {}, metadata, write)
         const changed = { ...located, revision: saved.revision }
         const state = this.#service.states.get(namespace, name)
-        await this.#service.setState(changed, { ...state, resourcesMetadata: keptMetadata(object.metadata) })
         if (saved.failure !== undefined)
           throw renderFailure(
             `Package pushed to remote despite render failure. Details: ${saved.failure}`,
@@ -80,7 +80,7 @@ export class ResourcesStorage implements RestStorage {
   }
 
   watch(listener: (change: StorageChange) => void): Disposable {
-    return this.#service.onResources(listener)
+    return this.#service.changes.onResources(listener)
   }
 
   #located({ metadata: { namespace = '', name = '' } }: KubeObject): Located {

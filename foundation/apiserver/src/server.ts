@@ -67,6 +67,8 @@ export interface ListeningOptions {
   readonly host?: string
   /** The serving certificate with its chain, and its key, in PEM; one of the server's own authority when left out. */
   readonly tls?: KeyPair
+  /** Offers HTTP/2 beside HTTP/1.1; true when left out. */
+  readonly http2?: boolean
   /** The IP address of the endpoints of the Service `kubernetes`; `host` when left out. */
   readonly advertiseAddress?: string
   /**

@@ -21,6 +21,7 @@ export const honouredFlags: readonly Flag[] = [
   { name: 'enable-admission-plugins', value: 'names', description: 'admission plugins to switch on' },
   { name: 'disable-admission-plugins', value: 'names', description: 'admission plugins to switch off' },
   { name: 'audit-log-path', value: 'file', description: 'append audit events (level Metadata; -: standard output)' },
+  { name: 'disable-http2-serving', description: 'serve HTTP/1.1 only' },
   { name: 'data', value: 'folder', description: 'store objects in this folder (default: in memory)' },
   {
     name: 'controllers',
@@ -39,7 +40,7 @@ const ignoredNames = `
   apiserver-count contention-profiling coordinated-leadership-lease-duration
   coordinated-leadership-renew-deadline coordinated-leadership-retry-period cors-allowed-origins debug-socket-path
   default-not-ready-toleration-seconds default-unreachable-toleration-seconds default-watch-cache-size
-  delete-collection-workers disable-http2-serving disabled-metrics enable-aggregator-routing
+  delete-collection-workers disabled-metrics enable-aggregator-routing
   enable-bootstrap-token-auth enable-garbage-collector enable-logs-handler enable-priority-and-fairness
   endpoint-reconciler-type event-ttl external-hostname feature-gates emulated-version
   emulation-forward-compatible runtime-config-emulation-forward-compatible goaway-chance http2-max-streams-per-connection

@@ -33,6 +33,7 @@ export interface ProgramOptions {
   readonly auditLog: string | undefined
   /** Folder of the store; undefined for memory. */
   readonly data: string | undefined
+  readonly http2: boolean
   readonly controllers: 'none' | 'crd' | 'all'
   readonly resolve: readonly string[]
   readonly kubeconfig: string | undefined
@@ -88,6 +89,7 @@ export function programOptions({ values, incomplete, argument }: ParsedFlags): P
     disabledAdmission: list('disable-admission-plugins'),
     auditLog: one('audit-log-path'),
     data: one('data'),
+    http2: !truth('disable-http2-serving', one('disable-http2-serving') ?? 'false'),
     controllers: controllerSet(one('controllers') ?? 'crd'),
     resolve: all('resolve'),
     kubeconfig: one('write-kubeconfig'),

@@ -52,6 +52,7 @@ export async function serve(options: ProgramOptions, name: string): Promise<void
     const listening = await server.listen({
       host,
       port,
+      http2: options.http2,
       administrator: kubeconfig !== undefined,
       ...(tls && { tls }),
       ...(advertiseAddress !== undefined && { advertiseAddress }),

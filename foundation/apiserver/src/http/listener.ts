@@ -1,12 +1,14 @@
 // The HTTPS listener: it reads requests from sockets for the handler, and writes its responses. Start with `listen`.
 import { createServer } from 'node:https'
 import type { Server } from 'node:https'
-import type { IncomingMessage, ServerResponse as HttpResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse as Http1Response } from 'node:http'
+import type { ServerHttp2Session } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { SecureContextOptions } from 'node:tls'
+import type { SecureContextOptions, TLSSocket } from 'node:tls'
 import { failure, internalError, methodNotAllowed, StatusError } from '@fairlead/kube'
 import type { Clock } from '@fairlead/kube'
+import type { HttpRequest, HttpResponse } from './http-message.ts'
 import type { RequestTarget, ServerRequest, ServerResponse } from './message.ts'
 import { dropBody, incomingBody, isTooLongToDrop, maxBodyBytes, streamBody } from './request-body.ts'
 import { RequestOrder } from './request-order.ts'
@@ -36,6 +38,8 @@ export interface ListenOptions {
   readonly arrival?: { readonly headers: number; readonly request: number }
   /** Resolves a request before its body is read and its user authenticated; without it every body may have 3 MiB. */
   readonly resolve?: (method: string, path: string, query: URLSearchParams) => RequestTarget
+  /** Offers HTTP/2 beside HTTP/1.1; true when left out. */
+  readonly http2?: boolean
   /** Connections beyond these are closed at once. Default 10,000. */
   readonly maxConnections?: number
   /** Connections from one address; more are closed at once. 2,000 by default. */
@@ -91,6 +95,7 @@ class HttpsListener implements Listener {
   /** Connections by the address of their client. */
   readonly #addresses = new Map<string, number>()
   readonly #sockets = new Set<Duplex>()
+  readonly #sessions = new Set<ServerHttp2Session>()
   readonly #orders = new WeakMap<Duplex, RequestOrder>()
   #closing: Promise<void> | undefined
 
@@ -110,10 +115,12 @@ class HttpsListener implements Listener {
       keepAliveTimeout: 120_000,
       connectionsCheckingInterval: Math.min(5_000, headers),
       noDelay: true,
+      ...(options.http2 === false ? {} : { ALPNProtocols: ['h2', 'http/1.1'] }),
       ...(options.wantsUpgrade === undefined ? {} : { shouldUpgradeCallback: options.wantsUpgrade }),
     })
     this.#server.maxConnections = options.maxConnections ?? maxConnections
-    const serve = (request: IncomingMessage, response: HttpResponse): void =>
+    this.#serveByProtocol(request)
+    const serve = (request: IncomingMessage, response: Http1Response): void =>
       this.#orderOf(request.socket).add(response, () => void this.#serve(request, response, this.#resolve(request)))
     this.#server.on('request', serve)
     // The reader of the body asks the client to continue.
@@ -181,6 +188,7 @@ class HttpsListener implements Listener {
       this.#server.close(() => resolve())
     })
     for (const stream of this.#streams) stream.abort(new Error('The server is closing.'))
+    for (const session of this.#sessions) session.close()
     this.#server.closeIdleConnections()
     // The HTTP server does not close connections that were upgraded, or never finish.
     using _deadline = this.#options.clock.timer(closingTimeout, () => {
@@ -189,13 +197,39 @@ class HttpsListener implements Listener {
     await closed
   }
 
+  /** Hands connections that negotiated HTTP/2 to a session of their own, before node:https reads from them. */
+  #serveByProtocol(requestTimeout: number): void {
+    const [serveHttp1] = this.#server.listeners('secureConnection') as [(socket: TLSSocket) => void]
+    this.#server.off('secureConnection', serveHttp1)
+    this.#server.on('secureConnection', (socket: TLSSocket) => {
+      if (socket.alpnProtocol === 'h2') void this.#serveHttp2(socket, requestTimeout)
+      else serveHttp1.call(this.#server, socket)
+    })
+  }
+
+  async #serveHttp2(socket: TLSSocket, requestTimeout: number): Promise<void> {
+    // Until the session listens, an error of the socket would end the process.
+    const ignore = (): void => undefined
+    socket.on('error', ignore)
+    const { serveHttp2 } = await import('./http2.ts')
+    if (socket.destroyed) return
+    const session = serveHttp2(socket, {
+      clock: this.#options.clock,
+      requestTimeout,
+      onRequest: (request, response) => void this.#serve(request, response, this.#resolve(request)),
+    })
+    this.#sessions.add(session)
+    session.on('close', () => this.#sessions.delete(session))
+    if (this.#closing !== undefined) session.close()
+  }
+
   #orderOf(socket: Duplex): RequestOrder {
     let order = this.#orders.get(socket)
     if (order === undefined) this.#orders.set(socket, (order = new RequestOrder(socket)))
     return order
   }
 
-  async #serve(request: IncomingMessage, response: HttpResponse, head: RequestHead): Promise<void> {
+  async #serve(request: HttpRequest, response: HttpResponse, head: RequestHead): Promise<void> {
     const disconnected = new AbortController()
     response.on('close', () => {
       this.#streams.delete(disconnected)
@@ -216,7 +250,7 @@ class HttpsListener implements Listener {
   }
 
   async #respond(
-    request: IncomingMessage,
+    request: HttpRequest,
     response: HttpResponse,
     head: RequestHead,
     signal: AbortSignal,
@@ -259,7 +293,7 @@ class HttpsListener implements Listener {
     }
   }
 
-  #resolve({ method = 'GET', url = '/' }: IncomingMessage): RequestHead {
+  #resolve({ method = 'GET', url = '/' }: HttpRequest): RequestHead {
     const { path, query } = splitTarget(url)
     return { path, query, target: this.#options.resolve?.(method, path, query) }
   }

@@ -1,8 +1,8 @@
 // A response of megabytes, plain or compressed, written in slices, so that the client decrypts one while the next is
 // encrypted. Chunks that are shared with other responses (a list of objects) are never joined: a buffer of megabytes
 // per response makes V8 scan its whole heap.
-import type { ServerResponse as HttpResponse } from 'node:http'
 import { constants, createGzip } from 'node:zlib'
+import type { HttpResponse } from './http-message.ts'
 import { drainLimit } from './outgoing-stream.ts'
 
 const sliceLength = 256 * 1024

@@ -1,6 +1,6 @@
 // The body of a request, read whole or rejected as too large. Memory is bounded by the limit.
-import type { IncomingMessage } from 'node:http'
 import { badRequest, requestEntityTooLarge } from '@fairlead/kube'
+import type { HttpRequest } from './http-message.ts'
 import type { IncomingBody } from './message.ts'
 
 /** The largest body in bytes unless a path has a limit of its own: 3 MiB as in the real API server. */
@@ -10,7 +10,7 @@ export const maxBodyBytes: number = 3 * 1024 * 1024
 export const droppedLimit: number = 64 * 1024 * 1024
 
 /** Returns true for a request whose Content-Length is above the limit. */
-function announcesTooMuch(request: IncomingMessage, limit: number): boolean {
+function announcesTooMuch(request: HttpRequest, limit: number): boolean {
   return Number(request.headers['content-length'] ?? 0) > limit
 }
 
@@ -18,18 +18,19 @@ function announcesTooMuch(request: IncomingMessage, limit: number): boolean {
  * Yields the bytes of a body as they arrive; `begin` is called before the first is read. Leaving the loop leaves the
  * connection open.
  */
-export async function* streamBody(request: IncomingMessage, begin: () => void): AsyncGenerator<Uint8Array> {
+export async function* streamBody(request: HttpRequest, begin: () => void): AsyncGenerator<Uint8Array> {
   begin()
-  yield* request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
+  yield* request.iterator({ destroyOnReturn: false })
 }
 
 /**
  * Returns the body of a request, or undefined when there is none. `begin` is called before the first byte is read.
  */
-export function incomingBody(request: IncomingMessage, limit: number, begin: () => void): IncomingBody | undefined {
+export function incomingBody(request: HttpRequest, limit: number, begin: () => void): IncomingBody | undefined {
   const { headers } = request
   const announced = headers['content-length']
-  if (announced === undefined && headers['transfer-encoding'] === undefined) return undefined
+  const hasBody = request.hasBody ?? (announced !== undefined || headers['transfer-encoding'] !== undefined)
+  if (!hasBody) return undefined
   return {
     maxBytes: Math.min(limit, Number(announced ?? limit)),
     async read() {
@@ -44,20 +45,20 @@ export function incomingBody(request: IncomingMessage, limit: number, begin: () 
 
 /**
  * Drops the rest of a body, of which the handler read nothing or a part, so that a client that goes on sending can read
- * the response. Closes the connection of a client that sends more than {@link droppedLimit}.
+ * the response. Ends the request of a client that sends more than {@link droppedLimit}.
  */
-export function dropBody(request: IncomingMessage): void {
+export function dropBody(request: HttpRequest): void {
   let length = 0
   request.on('error', () => undefined)
   request.on('data', (chunk: Buffer) => {
     length += chunk.length
-    if (length > droppedLimit) request.socket.destroy()
+    if (length > droppedLimit) request.destroy()
   })
   request.resume()
 }
 
 /** Returns true for a body that is not worth reading to its end: the connection cannot be used again. */
-export function isTooLongToDrop(request: IncomingMessage): boolean {
+export function isTooLongToDrop(request: HttpRequest): boolean {
   return announcesTooMuch(request, droppedLimit)
 }
 
@@ -67,7 +68,7 @@ export function isTooLongToDrop(request: IncomingMessage): boolean {
  * client that waits for `100 Continue`. Rejects when the client disconnects.
  */
 function readBody(
-  request: IncomingMessage,
+  request: HttpRequest,
   limit: number,
   begin: () => void,
 ): Promise<Uint8Array | undefined | 'too-large'> {

@@ -1,8 +1,8 @@
 // Writes the handler's responses to sockets: whole bodies, watches and other streams. A client makes the server hold a
 // bounded amount for a bounded time.
-import type { IncomingMessage, ServerResponse as HttpResponse } from 'node:http'
 import { stringifyJson } from '@fairlead/kube'
 import type { Clock } from '@fairlead/kube'
+import type { HttpRequest, HttpResponse } from './http-message.ts'
 import type { ServerBody, ServerResponse } from './message.ts'
 import { canCompress, writeGzip, writeLongResponse } from './long-response.ts'
 import { OutgoingStream } from './outgoing-stream.ts'
@@ -21,7 +21,7 @@ const lineEnd = Buffer.from('\n')
  */
 export async function writeResponse(
   message: ServerResponse,
-  request: IncomingMessage,
+  request: HttpRequest,
   response: HttpResponse,
   clock: Clock,
 ): Promise<void> {
@@ -55,7 +55,7 @@ function chunksOf(body: Extract<ServerBody, { kind: 'json' | 'bytes' }>): readon
 async function writeWhole(
   { status, headers }: ServerResponse,
   chunks: readonly Uint8Array[],
-  request: IncomingMessage,
+  request: HttpRequest,
   response: HttpResponse,
 ): Promise<void> {
   const length = chunks.reduce((sum, piece) => sum + piece.length, 0)
@@ -107,7 +107,7 @@ async function writeStream(
   out.end()
 }
 
-function acceptsGzip(request: IncomingMessage): boolean {
+function acceptsGzip(request: HttpRequest): boolean {
   const accepted = request.headers['accept-encoding']
   if (accepted === undefined) return false
   return String(accepted)

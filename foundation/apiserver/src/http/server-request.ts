@@ -1,8 +1,8 @@
 // Conversion of node:https requests to the handler's: path, query, headers, and the identity in the client certificate.
 import { X509Certificate } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
 import type { DetailedPeerCertificate, TLSSocket } from 'node:tls'
 import type { Credentials } from '../identity/credentials.ts'
+import type { HttpRequest } from './http-message.ts'
 import type { RequestTarget, ServerRequest } from './message.ts'
 
 type Headers = ServerRequest['headers']
@@ -19,7 +19,7 @@ export interface RequestHead {
 
 /** Returns the handler's request. */
 export function serverRequest(
-  request: IncomingMessage,
+  request: HttpRequest,
   { path, query, target }: RequestHead,
   body: Uint8Array | undefined,
   signal: AbortSignal,
@@ -39,7 +39,7 @@ export function serverRequest(
 }
 
 /** Returns the credentials of a request, for upgrades too. */
-export function readCredentials(request: IncomingMessage, headers: Headers = readHeaders(request)): Credentials {
+export function readCredentials(request: HttpRequest, headers: Headers = readHeaders(request)): Credentials {
   return {
     authorization: request.headers.authorization,
     headers,
@@ -59,7 +59,7 @@ export function splitTarget(target: string): { path: string; query: URLSearchPar
 }
 
 /** Returns the headers; those that may be repeated, of impersonation, as lists. */
-function readHeaders(request: IncomingMessage): Headers {
+function readHeaders(request: HttpRequest): Headers {
   const { headers } = request
   let lists: Record<string, readonly string[]> | undefined
   for (const name in headers) {

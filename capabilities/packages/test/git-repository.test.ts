@@ -10,6 +10,7 @@ import { afterEach, expect, test } from 'vitest'
 import { AsyncDisposableStack } from '@fairlead/kube'
 import { fetchPackage, GitError, GitRepository } from '@fairlead/packages'
 import type { PackageFiles } from '@fairlead/packages'
+import { eventually } from '../../../test/support/until.ts'
 
 const { signal } = new AbortController()
 const folders: string[] = []
@@ -170,6 +171,29 @@ test('reads and writes a package of 20,000 files', async () => {
   const files = new Map(Array.from({ length: 20_000 }, (_, n) => [`folder-${n % 50}/file-${n}.yaml`, `n: ${n % 10}\n`]))
   const commit = await committed(repository, files)
   expect((await repository.files(commit, 'web'))?.size).toBe(20_000)
+})
+
+test('packs many loose objects in the background, those of no ref included, while commits go on', async () => {
+  const folder = temporary()
+  using repository = await GitRepository.open(folder, signal)
+  const first = await committed(repository, web)
+  const files = new Map(Array.from({ length: 2_100 }, (_, n) => [`file-${n}.yaml`, `n: ${n}\n`]))
+  const many = await committed(repository, files)
+  const later = await Promise.all(
+    Array.from({ length: 10 }, (_, n) => committed(repository, new Map([...web, ['n.yaml', `later: ${n}\n`]]), [many])),
+  )
+  await eventually(() => {
+    const counts = execFileSync('git', ['count-objects', '-v'], { cwd: folder, encoding: 'utf8' })
+    expect(Number(/^packs: (\d+)/m.exec(counts)?.[1])).toBe(1)
+    expect(Number(/^count: (\d+)/m.exec(counts)?.[1])).toBeLessThan(100)
+  })
+  using again = await GitRepository.open(folder, signal)
+  for (const reader of [repository, again]) {
+    expect((await reader.files(first, 'web'))?.size).toBe(web.size)
+    expect(await reader.files(many, 'web')).toEqual(files)
+    for (const commit of later) expect((await reader.files(commit, 'web'))?.size).toBe(web.size + 1)
+  }
+  execFileSync('git', ['fsck', '--full', '--strict', '--no-dangling'], { cwd: folder })
 })
 
 test('says which file of a package is too large, when it is read and when it is written', async () => {

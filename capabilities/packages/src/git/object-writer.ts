@@ -1,6 +1,7 @@
 // Loose objects, written in this process: a process of git for each write would take longer than the write. Objects are
 // collected, and written before a ref names them: to a temporary file, synced, renamed.
 import { createHash, randomUUID } from 'node:crypto'
+import type { FileHandle } from 'node:fs/promises'
 import { access, mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -43,8 +44,8 @@ export class ObjectWriter {
     return hash
   }
 
-  /** Writes the objects that were added; they are on disk when it resolves. @throws GitError `Failed` */
-  async flush(signal: AbortSignal): Promise<void> {
+  /** Writes the objects that were added and returns their number; they are on disk then. @throws GitError `Failed` */
+  async flush(signal: AbortSignal): Promise<number> {
     const left = this.#objects.values()
     const work = async (): Promise<void> => {
       for (const object of left) {
@@ -61,7 +62,9 @@ export class ObjectWriter {
       })
     }
     for (const object of this.#objects.values()) this.#recent.add(object)
+    const { size } = this.#objects
     this.#objects.clear()
+    return size
   }
 
   async #write({ hash, type, content }: GitObject): Promise<void> {
@@ -72,11 +75,7 @@ export class ObjectWriter {
     const bytes = object.length < inThread ? deflateSync(object, { level }) : await compress(object, { level })
     // Git removes files of this name that a process left behind.
     const temporary = join(folder, `tmp_obj_${randomUUID()}`)
-    const file = await open(temporary, 'wx', 0o444).catch(async (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT') throw error
-      await mkdir(folder, { recursive: true })
-      return open(temporary, 'wx', 0o444)
-    })
+    const file = await createFile(folder, temporary)
     try {
       await file.writeFile(bytes)
       await file.datasync()
@@ -92,6 +91,18 @@ export class ObjectWriter {
 
 function headerOf(type: GitObject['type'], content: Buffer): Buffer {
   return Buffer.from(`${type} ${content.length}\0`)
+}
+
+/** Creates a file, and its folder, which git removes whenever all of its objects are packed. */
+async function createFile(folder: string, path: string): Promise<FileHandle> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await open(path, 'wx', 0o444)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || attempt === 5) throw error
+      await mkdir(folder, { recursive: true })
+    }
+  }
 }
 
 function exists(path: string): Promise<boolean> {

@@ -9,6 +9,7 @@ import { GitError } from './git-error.ts'
 import { runGit, timeouts } from './git-process.ts'
 import { writeCommit } from './new-commit.ts'
 import type { NewCommit } from './new-commit.ts'
+import { ObjectPacks } from './object-packs.ts'
 import { ObjectReader } from './object-reader.ts'
 import type { GitObject } from './object-reader.ts'
 import { ObjectWriter } from './object-writer.ts'
@@ -44,11 +45,13 @@ export class GitRepository implements Disposable {
   readonly folder: string
   readonly #recent = new RecentObjects()
   readonly #reader: ObjectReader
+  readonly #packs: ObjectPacks
   readonly #refs: RefUpdates
 
   private constructor(folder: string) {
     this.folder = folder
     this.#reader = new ObjectReader(folder, this.#recent)
+    this.#packs = new ObjectPacks(folder)
     this.#refs = new RefUpdates(folder)
   }
 
@@ -62,6 +65,7 @@ export class GitRepository implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#packs[Symbol.dispose]()
     this.#reader[Symbol.dispose]()
     this.#refs[Symbol.dispose]()
   }
@@ -164,7 +168,7 @@ export class GitRepository implements Disposable {
   async commit(commit: NewCommit, signal: AbortSignal): Promise<string> {
     const writer = new ObjectWriter(this.folder, this.#recent)
     const hash = await writeCommit(this.#reader, writer, commit)
-    await writer.flush(signal)
+    this.#packs.written(await writer.flush(signal))
     return hash
   }
 

@@ -1,6 +1,6 @@
 // The strategies of built-in kinds: immutable fields, conversions, allocation, deletion.
 import type { FieldError, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
-import { asObject, formatFieldError } from '@fairlead/kube'
+import { asObject, fieldErrors, formatFieldError } from '@fairlead/kube'
 import type { ResourceDefinition } from '@fairlead/builtin-kinds'
 import { builtinResources } from '@fairlead/builtin-kinds'
 import { describe, expect, test } from 'vitest'
@@ -9,6 +9,10 @@ function definitionOf(group: string, kind: string): ResourceDefinition {
   const found = builtinResources().find((definition) => definition.group === group && definition.kind === kind)
   if (found === undefined) throw new Error(`no kind ${kind} in ${group}`)
   return found
+}
+
+const jobTemplate = {
+  spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } } },
 }
 
 type Draft = { metadata: Record<string, JsonValue> } & Record<string, JsonValue>
@@ -426,9 +430,6 @@ test.each([
   ['x * * * *', ['failed to parse int from x: strconv.Atoi: parsing "x": invalid syntax']],
 ])('schedule %s has the errors %j', async (schedule, problems) => {
   const definition = definitionOf('batch', 'CronJob')
-  const jobTemplate = {
-    spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } } },
-  }
   const draft = made(definition, {
     apiVersion: 'batch/v1',
     kind: 'CronJob',
@@ -439,10 +440,17 @@ test.each([
   expect(errors.map(({ detail }) => detail)).toEqual(problems)
 })
 
-test('a CronJob name is limited by the suffix of its jobs', () => {
-  expect(definitionOf('batch', 'CronJob').strategy.validateName?.('x'.repeat(53), false)).toEqual([
-    'must be no more than 52 characters',
-  ])
+test('the name of a new CronJob leaves room for the suffix of its jobs', async () => {
+  const definition = definitionOf('batch', 'CronJob')
+  const name = 'x'.repeat(53)
+  const draft = made(definition, {
+    apiVersion: 'batch/v1',
+    kind: 'CronJob',
+    metadata: { name },
+    spec: { schedule: '@daily', jobTemplate },
+  })
+  const errors = (await definition.strategy.validate?.(asObject(draft), contextOf([]))) ?? []
+  expect(errors).toEqual([fieldErrors.invalid('metadata.name', name, 'must be no more than 52 characters')])
 })
 
 test('a workload has warnings only when its template changes', () => {

@@ -37,7 +37,7 @@ const decimalSuffixes: Readonly<Record<string, number>> = {
 const binarySuffixes: Readonly<Record<string, number>> = { Ki: 1, Mi: 2, Gi: 3, Ti: 4, Pi: 5, Ei: 6 }
 
 /**
- * Parses a quantity. Fractions of a billionth are rounded away from zero; values beyond int64 are capped.
+ * Parses a quantity. Fractions of a billionth are rounded away from zero; binary ones beyond int64 are capped.
  * @throws QuantityError `InvalidQuantity`
  */
 export function parseQuantity(text: string): Quantity {
@@ -54,7 +54,7 @@ export function parseQuantity(text: string): Quantity {
   else denominator *= 10n ** BigInt(-exponent)
   let nanos = numerator / denominator
   if (numerator % denominator !== 0n) nanos += 1n
-  if (nanos > largest) nanos = largest
+  if (base === 1024n && nanos > largest) nanos = largest
   return { nanos: sign === '-' ? -nanos : nanos, format }
 }
 
@@ -104,11 +104,24 @@ function factorOut(value: bigint, base: bigint, limit: number): { mantissa: bigi
 }
 
 /**
- * Returns a quantity string in canonical form: `1024Mi` is `1Gi`, `0.5` is `500m`.
+ * Returns a quantity string as the API server stores it: in canonical form, so that `1024Mi` is `1Gi` and `0.5` is `500m`.
+ * A decimal one that is canonical but for a sign, a dot or zeros behind the dot stays as it is (ParseQuantity of
+ * apimachinery).
  * @throws QuantityError `InvalidQuantity`
  */
 export function canonicalQuantity(text: string): string {
-  return formatQuantity(parseQuantity(text))
+  const trimmed = text.trim()
+  const quantity = parseQuantity(trimmed)
+  return quantity.format !== 'BinarySI' && isTakenAsWritten(trimmed) ? trimmed : formatQuantity(quantity)
+}
+
+/** Reports whether a decimal quantity of at most 18 digits has an exponent in thousands and no digits to spare. */
+function isTakenAsWritten(text: string): boolean {
+  const [, , whole = '', fraction = '', suffix = ''] = quantityForm.exec(text)!
+  const digits = whole.replace(/^0+/, '') + fraction
+  const scale = readSuffix(suffix).exponent - fraction.length
+  if (digits === '' || digits.length > 18 || scale < -9 || scale % 3 !== 0) return false
+  return !digits.endsWith('000') && !digits.startsWith('0')
 }
 
 /** Compares quantities: negative, zero or positive as `a` is less than, equal to or greater than `b`. */

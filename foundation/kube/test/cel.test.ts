@@ -172,6 +172,48 @@ describe('CEL compilation', () => {
     )
   })
 
+  const anExpression =
+    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
+  // Recorded from kube-apiserver 1.35.4.
+  test.each([
+    ['1 +', [`1:4: Syntax error: mismatched input '<EOF>' expecting ${anExpression}`]],
+    ['in s', [`1:1: Syntax error: extraneous input 'in' expecting ${anExpression}`]],
+    ['{"a": }', [`1:7: Syntax error: mismatched input '}' expecting ${anExpression}`]],
+    ['!', [`1:2: Syntax error: extraneous input '<EOF>' expecting ${anExpression}`]],
+    ['n > 1)', ["1:6: Syntax error: extraneous input ')' expecting <EOF>"]],
+    ['(n', ["1:3: Syntax error: missing ')' at '<EOF>'"]],
+    ['has(o.a', ["1:8: Syntax error: missing ')' at '<EOF>'"]],
+    ['s[1', ["1:4: Syntax error: missing ']' at '<EOF>'"]],
+    ['[1, 2', ["1:6: Syntax error: mismatched input '<EOF>' expecting {']', ','}"]],
+    ['{1 2}', ["1:4: Syntax error: missing ':' at '2'"]],
+    ['n ? 1', ["1:6: Syntax error: mismatched input '<EOF>' expecting ':'"]],
+    ['o..a', ["1:3: Syntax error: no viable alternative at input '..'"]],
+    ['o.', ["1:3: Syntax error: no viable alternative at input '.'"]],
+    ['$s', ["1:1: Syntax error: token recognition error at: '$'"]],
+    [
+      'n = 1',
+      [
+        "1:3: Syntax error: token recognition error at: '= '",
+        "1:5: Syntax error: extraneous input '1' expecting <EOF>",
+      ],
+    ],
+    [
+      "'abc",
+      [
+        "1:1: Syntax error: token recognition error at: ''abc'",
+        `1:5: Syntax error: mismatched input '<EOF>' expecting ${anExpression}`,
+      ],
+    ],
+  ])('reports the syntax of %j as Kubernetes does', (text, errors) => {
+    let message = ''
+    try {
+      compile(text, { variables })
+    } catch (error) {
+      message = (error as Error).message
+    }
+    expect([...message.matchAll(/^ERROR: <input>:(.*)$/gm)].map(([, line]) => line)).toEqual(errors)
+  })
+
   test('error messages mark the position', () => {
     expect(() => compile('true &&\n  o.b == 1', { variables })).toThrow(
       "ERROR: <input>:2:4: undefined field 'b'\n |   o.b == 1\n | ...^",

@@ -123,7 +123,7 @@ function specErrors({ resourceAttributes, nonResourceAttributes }: ReviewSpec): 
     errors.push(
       fieldErrors.invalid(
         'spec.nonResourceAttributes',
-        goStruct(path),
+        goStruct({ path: '', verb: '', ...path }),
         'cannot be specified in combination with resourceAttributes',
       ),
     )
@@ -168,7 +168,7 @@ function localErrors({ resourceAttributes, nonResourceAttributes }: ReviewSpec, 
     errors.push(
       fieldErrors.invalid(
         'spec.nonResourceAttributes',
-        goStruct(nonResourceAttributes),
+        goStruct({ path: '', verb: '', ...nonResourceAttributes }),
         'disallowed on this kind of request',
       ),
     )

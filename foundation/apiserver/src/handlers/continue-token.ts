@@ -39,8 +39,12 @@ export function decodeContinue(token: string): ContinueToken {
 function parseToken(token: string): JsonObject {
   const bad = /[^A-Za-z0-9_-]/.exec(token)?.index ?? (token.length % 4 === 1 ? token.length - 1 : undefined)
   if (bad !== undefined) throw refusal(`: illegal base64 data at input byte ${bad}`)
+  const bytes = Buffer.from(token, 'base64url')
+  // Go names the first byte that cannot begin a value, even where it is a part of a character.
+  if (bytes[0] !== undefined && bytes[0] >= 0x80)
+    throw refusal(`: invalid character '${String.fromCharCode(bytes[0])}' looking for beginning of value`)
   try {
-    const value = parseJson(Buffer.from(token, 'base64url'))
+    const value = parseJson(bytes)
     if (isJsonObject(value)) return value
     throw refusal(
       `: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go value of type storage.continueToken`,

@@ -36,7 +36,7 @@ export async function listObjects(
   given: ListOptions,
   selection: Selection,
 ): Promise<ObjectList> {
-  const options = readsWatchCache(given) ? { ...given, limit: 0, continueToken: '' } : given
+  const options = readsWatchCache(given) ? { ...given, limit: 0 } : given
   const token = options.continueToken === '' ? undefined : readToken(options)
   const revision =
     token === undefined ? await revisionOf(server, scope, options) : token.revision < 0 ? undefined : token.revision
@@ -50,7 +50,7 @@ export async function listObjects(
   return { views: page.views, metadata }
 }
 
-/** Returns true for a list that the real server answers from its watch cache: whole, whatever its limit. */
+/** Returns true for a list that the real server answers from its watch cache: without a limit. */
 function readsWatchCache({ resourceVersion, resourceVersionMatch }: ListOptions): boolean {
   return resourceVersion === '0' && resourceVersionMatch !== 'Exact'
 }

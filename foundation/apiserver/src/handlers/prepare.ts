@@ -212,12 +212,18 @@ async function tracked(
   manager: string,
   now: string,
 ): Promise<Draft> {
+  const schemaFor = schemaOf(scope.resource)
+  // The fields of a version that the definition has dropped cannot be converted; the real server then tracks nothing.
+  if (live?.metadata.managedFields?.some(({ apiVersion }) => schemaFor(apiVersion ?? '') === undefined)) {
+    const { managedFields: _untracked, ...metadata } = draft.metadata
+    return { ...draft, metadata }
+  }
   const updated = await acrossVersions(scope.resource, (versions) =>
     runStepsCooperatively(
       trackUpdateSteps({
         live,
         updated: asObject(draft),
-        schemaFor: schemaOf(scope.resource),
+        schemaFor,
         manager,
         subresource: scope.subresource,
         now,

@@ -40,12 +40,12 @@ test('in process the items of a list are the shared objects themselves', async (
   expect((body as { items: unknown[] }).items[0]).toBe(one.body)
 })
 
-test('a list at resourceVersion 0 is whole, whatever its limit and continue token', async () => {
+test('a list at resourceVersion 0 has no limit; it begins where a continue token says', async () => {
   const first = await api.get(`${maps}?limit=1`)
-  for (const query of ['limit=1', `limit=1&continue=${continueOf(first)}`]) {
-    const list = await api.get(`${maps}?resourceVersion=0&${query}`)
-    expect([names(list), list.body.metadata['continue']]).toEqual([['a', 'b', 'c', 'd'], undefined])
-  }
+  const whole = await api.get(`${maps}?resourceVersion=0&limit=1`)
+  expect([names(whole), whole.body.metadata['continue']]).toEqual([['a', 'b', 'c', 'd'], undefined])
+  const rest = await api.get(`${maps}?resourceVersion=0&limit=1&continue=${continueOf(first)}`)
+  expect([names(rest), rest.body.metadata['continue']]).toEqual([['b', 'c', 'd'], undefined])
 })
 
 test('a list is given up when its client leaves', async () => {
@@ -256,7 +256,10 @@ test.each([
   const name = 'listed-twice'
   const body: JsonObject = path.endsWith('events')
     ? { metadata: { name }, involvedObject: { namespace: 'default' }, type: 'Normal' }
-    : { metadata: { name }, spec: { maxReplicas: 2, scaleTargetRef: { kind: 'Deployment', name: 'd' } } }
+    : {
+        metadata: { name },
+        spec: { maxReplicas: 2, scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd' } },
+      }
   expect((await api.post(path, body)).status).toBe(201)
   for (const at of [path, other]) {
     const { body: list } = await api.get(at)

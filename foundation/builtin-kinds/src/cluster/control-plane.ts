@@ -227,6 +227,6 @@ function priorityErrors(object: KubeObject): FieldError[] {
   }
   return [
     ...errors,
-    ...oneOf('preemptionPolicy', stringAt(object, 'preemptionPolicy'), ['Never', 'PreemptLowerPriority']),
+    ...oneOf('preemptionPolicy', stringAt(object, 'preemptionPolicy'), ['PreemptLowerPriority', 'Never']),
   ]
 }

@@ -73,7 +73,8 @@ function externalPolicyErrors(spec: JsonObject, type: string): FieldError[] {
     type === 'NodePort' ||
     (type === 'ClusterIP' && stringsAt(spec, 'externalIPs').length > 0)
   const errors: FieldError[] = []
-  if (policy !== '' && !isReached)
+  if (isReached) errors.push(...oneOf('spec.externalTrafficPolicy', policy, ['Cluster', 'Local'], 'required'))
+  else if (policy !== '')
     errors.push(
       fieldErrors.invalid('spec.externalTrafficPolicy', policy, 'may only be set for externally-accessible services'),
     )

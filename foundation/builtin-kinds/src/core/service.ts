@@ -159,10 +159,6 @@ function serviceErrors(spec: JsonObject): FieldError[] {
   errors.push(...clusterIpErrors(stringsAt(spec, 'clusterIPs')))
   errors.push(...oneOf('spec.type', type, types, 'required'))
   errors.push(...duplicatePorts(ports))
-  if (hasNodePorts(type))
-    errors.push(
-      ...oneOf('spec.externalTrafficPolicy', stringAt(spec, 'externalTrafficPolicy'), ['Cluster', 'Local'], 'required'),
-    )
   if (has(spec, 'internalTrafficPolicy'))
     errors.push(...oneOf('spec.internalTrafficPolicy', stringAt(spec, 'internalTrafficPolicy'), ['Cluster', 'Local']))
   return [...errors, ...trafficErrors(spec)]

@@ -81,7 +81,10 @@ function addressErrors(field: string, address: string): FieldError[] {
 
 function sliceErrors(object: KubeObject): FieldError[] {
   const type = stringAt(object, 'addressType')
-  const errors = oneOf('addressType', type, ['FQDN', 'IPv4', 'IPv6'], 'required')
+  const errors = [
+    ...oneOf('addressType', type, ['FQDN', 'IPv4', 'IPv6'], 'required'),
+    ...slicePortErrors(objectsAt(object, 'ports')),
+  ]
   for (const [index, endpoint] of objectsAt(object, 'endpoints').entries()) {
     const path = fieldPath('endpoints', index)
     const addresses = stringsAt(endpoint, 'addresses')
@@ -103,16 +106,18 @@ function sliceErrors(object: KubeObject): FieldError[] {
       errors.push(...invalidWith(fieldPath(path, 'hints.forZones', at, 'name'), name, labelValue(name)))
     }
   }
-  return [...errors, ...slicePortErrors(objectsAt(object, 'ports'))]
+  return errors
 }
 
 function sliceAddressErrors(field: string, list: string, address: string, type: string): FieldError[] {
   if (type === 'FQDN') return subdomainName(field, address)
   if (type !== 'IPv4' && type !== 'IPv6') return []
   if (!isIpAddress(address)) return [fieldErrors.invalid(field, address, ipMessage)]
-  if (address.includes(':') !== (type === 'IPv6'))
-    return [fieldErrors.invalid(list, address, `must be an ${type} address`)]
-  return specialAddressErrors(field, address)
+  const isOther = address.includes(':') !== (type === 'IPv6')
+  return [
+    ...(isOther ? [fieldErrors.invalid(list, address, `must be an ${type} address`)] : []),
+    ...specialAddressErrors(field, address),
+  ]
 }
 
 function slicePortErrors(ports: readonly JsonObject[]): FieldError[] {

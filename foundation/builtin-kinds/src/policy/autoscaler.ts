@@ -40,7 +40,8 @@ export const autoscalerStrategy: Strategy = {
     fill(ensureAt(behavior, 'scaleDown'), { selectPolicy: 'Max', policies: [double] })
   },
   validate: (object) => autoscalerErrors(objectAt(object, 'spec')),
-  validateUpdate: (object) => autoscalerErrors(objectAt(object, 'spec')),
+  validateUpdate: (object, old) =>
+    autoscalerErrors(objectAt(object, 'spec'), !namesGroup(objectAt(old, 'spec', 'scaleTargetRef'))),
   validateStatusUpdate: (object) =>
     ['currentReplicas', 'desiredReplicas'].flatMap((field) =>
       nonNegative(`status.${field}`, numberAt(object, 'status', field)),
@@ -59,7 +60,13 @@ export const disruptionBudgetStrategy: Strategy = {
     ),
 }
 
-function autoscalerErrors(spec: JsonObject): FieldError[] {
+/** Reports whether a reference names an API group; `v1` and none at all do not. */
+function namesGroup(reference: JsonObject): boolean {
+  return stringAt(reference, 'apiVersion').includes('/')
+}
+
+/** `mayLackGroup`: the stored object has a target without an API group, so that it can still be updated. */
+function autoscalerErrors(spec: JsonObject, mayLackGroup = false): FieldError[] {
   const errors: FieldError[] = []
   const min = numberAt(spec, 'minReplicas')
   const max = numberAt(spec, 'maxReplicas') ?? 0
@@ -73,6 +80,10 @@ function autoscalerErrors(spec: JsonObject): FieldError[] {
     const value = stringAt(target, field)
     if (value === '') errors.push(fieldErrors.required(`spec.scaleTargetRef.${field}`))
     else errors.push(...invalidWith(`spec.scaleTargetRef.${field}`, value, pathSegmentName(value)))
+  }
+  if (!mayLackGroup && !namesGroup(target)) {
+    const detail = 'apiVersion must specify API group'
+    errors.push(fieldErrors.invalid('spec.scaleTargetRef.apiVersion', stringAt(target, 'apiVersion'), detail))
   }
   // The CPU target of v1 is a metric in the server.
   errors.push(

@@ -41,6 +41,7 @@ function jobTemplateErrors(path: string, spec: JsonObject): FieldError[] {
 export function cronJobErrors(object: KubeObject, isCreation = false): FieldError[] {
   const spec = objectAt(object, 'spec')
   const schedule = stringAt(spec, 'schedule')
+  const { name = '' } = object.metadata
   return [
     ...(schedule === ''
       ? [fieldErrors.required('spec.schedule')]
@@ -58,5 +59,9 @@ export function cronJobErrors(object: KubeObject, isCreation = false): FieldErro
     ...jobTemplateErrors('spec.jobTemplate.spec', objectAt(spec, 'jobTemplate', 'spec')),
     ...nonNegative('spec.successfulJobsHistoryLimit', numberAt(spec, 'successfulJobsHistoryLimit')),
     ...nonNegative('spec.failedJobsHistoryLimit', numberAt(spec, 'failedJobsHistoryLimit')),
+    // Jobs append eleven characters.
+    ...(isCreation && name.length > 52
+      ? [fieldErrors.invalid('metadata.name', name, 'must be no more than 52 characters')]
+      : []),
   ]
 }

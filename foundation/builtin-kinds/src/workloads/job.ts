@@ -46,8 +46,7 @@ export const cronJobStrategy: Strategy = {
   validate: (object) => cronJobErrors(object, true),
   validateUpdate: (object) => cronJobErrors(object),
   validateName(name, prefix) {
-    const messages = dns1123Subdomain(prefix ? name.replace(/-$/, 'a') : name)
-    return name.length > 52 ? [...messages, 'must be no more than 52 characters'] : messages
+    return dns1123Subdomain(prefix ? name.replace(/-$/, 'a') : name)
   },
 }
 

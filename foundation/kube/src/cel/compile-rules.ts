@@ -102,6 +102,10 @@ class RuleCompiler {
     const invalid = (field: string, detail: string): void => {
       this.errors.push({ ...fieldErrors.invalid(`${path}.${field}`, rule.rule, detail), shown: formatRule(rule) })
     }
+    const unusedOldSelf = (value: boolean): void => {
+      const detail = 'may not be set if oldSelf is not used in rule'
+      this.errors.push(fieldErrors.invalid(`${path}.optionalOldSelf`, value, detail))
+    }
     const variables = new Map([
       ['self', declaration],
       ['oldSelf', declaration],
@@ -113,18 +117,15 @@ class RuleCompiler {
         const detail = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelated}`
         this.errors.push(fieldErrors.invalid(`${path}.rule`, rule.rule, detail))
       } else if (rule.optionalOldSelf !== undefined && !isTransition) {
-        this.errors.push(
-          fieldErrors.invalid(
-            `${path}.optionalOldSelf`,
-            rule.optionalOldSelf,
-            'may not be set if oldSelf is not used in rule',
-          ),
-        )
+        unusedOldSelf(rule.optionalOldSelf)
       }
       this.#cost(estimateCost(program.checked, variables) * place.cardinality, `${path}.rule`, 'estimated rule cost')
     } catch (error) {
       if (!(error instanceof CelCompileError)) throw error
-      return invalid('rule', error.problem)
+      invalid('rule', error.problem)
+      // A rule that does not compile uses nothing.
+      if (rule.optionalOldSelf !== undefined) unusedOldSelf(rule.optionalOldSelf)
+      return
     }
     if (!rule.messageExpression) return
     try {

@@ -4,6 +4,8 @@ import type { CelValue } from './values.ts'
 import { typeNames } from './types.ts'
 import { Uint } from './values.ts'
 import { CelCompileError } from './errors.ts'
+import { syntaxIssues } from './syntax-issues.ts'
+import type { ParserError } from './syntax-issues.ts'
 
 /** The macros over lists and maps. */
 export type FoldMacro =
@@ -86,15 +88,13 @@ export function parseExpression(text: string, isFunction: (name: string) => bool
   try {
     root = parser.parse(text).ast as unknown as Node
   } catch (error) {
-    const { code, summary, range } = error as { code?: string; summary?: string; range?: { start?: number } }
-    const offset = Math.min(range?.start ?? text.length, text.length)
+    const { code, ...problem } = parserError(error, text)
     if (code === 'invalid_macro_argument') {
       // The position of a selection is its dot.
-      const at = text[offset - 1] === '.' ? offset - 1 : offset
+      const at = text[problem.at - 1] === '.' ? problem.at - 1 : problem.at
       throw new CelCompileError('CelSyntax', [{ summary: notAName, at }], text)
     }
-    const message = summary ?? (error instanceof Error ? error.message : String(error))
-    throw new CelCompileError('CelSyntax', [{ summary: `Syntax error: ${message}`, at: offset }], text)
+    throw new CelCompileError('CelSyntax', syntaxIssues(text, problem, firstError), text)
   }
   try {
     return new Converter(text, isFunction, hasBind).expression(root)
@@ -102,6 +102,21 @@ export function parseExpression(text: string, isFunction: (name: string) => bool
     // The stack holds fewer levels than the limit when the caller has used a part of it.
     if (!(error instanceof RangeError)) throw error
     throw new CelCompileError('CelSyntax', [{ summary: recursionLimit, at: 0 }], text)
+  }
+}
+
+function parserError(error: unknown, text: string): ParserError & { readonly code: string | undefined } {
+  const { code, summary, range } = error as { code?: string; summary?: string; range?: { start?: number } }
+  const message = summary ?? (error instanceof Error ? error.message : String(error))
+  return { code, summary: message, at: Math.min(range?.start ?? text.length, text.length) }
+}
+
+function firstError(text: string): ParserError | undefined {
+  try {
+    parser.parse(text)
+    return undefined
+  } catch (error) {
+    return parserError(error, text)
   }
 }
 

@@ -304,19 +304,17 @@ function applyElementDirectives(
 }
 
 /**
- * Returns a patch value without nulls and directives, for a field that the document does not have. Undefined when the
- * value is a deletion.
+ * Returns a patch value without nulls and directives, for a field that the document does not have. Undefined for a map
+ * with a `$patch`, whatever that says.
  */
 function withoutDirectives(value: JsonValue): JsonValue | undefined {
   if (isJsonArray(value)) {
     return value
-      .filter(
-        (element) => !(isJsonObject(element) && Object.hasOwn(element, directive) && element[directive] !== 'merge'),
-      )
+      .filter((element) => !(isJsonObject(element) && Object.hasOwn(element, directive)))
       .map((element) => (element === null ? null : (withoutDirectives(element) ?? {})))
   }
   if (!isJsonObject(value)) return value
-  if (ownValue(value, directive) === 'delete') return undefined
+  if (Object.hasOwn(value, directive)) return undefined
   const out: MutableJsonObject = {}
   for (const name of Object.keys(value)) {
     const isDirective =

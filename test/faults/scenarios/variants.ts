@@ -1,5 +1,5 @@
-// Package variants under faults: the upstream and an injected object change, one variant is deleted, one names a
-// package that a user has made.
+// Package variants and a set under faults: the upstream and an injected object change, one variant is deleted, one
+// names a package that a user has made, one object of the set goes and another comes.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { findCondition } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { PackageRevisionKind, PackageRevisionResourcesKind, packages, RepositoryKind } from '@fairlead/packages'
 import type { PackageRevision, Task } from '@fairlead/packages'
-import { PackageVariantKind, variants } from '@fairlead/variants'
+import { PackageVariantKind, PackageVariantSetKind, variants } from '@fairlead/variants'
 import type { Scenario } from '../scenario.ts'
 
 const namespace = 'default'
@@ -37,6 +37,30 @@ function variant(name: string, upstream: object = {}, more: object = {}): KubeOb
 function config(db: string): KubeObject {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'east', namespace }, data: { db } } as KubeObject
 }
+
+/** An object that the set selects. */
+function site(name: string): KubeObject {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace, labels: { kind: 'site' } } }
+}
+
+const set = {
+  apiVersion: PackageVariantSetKind.apiVersion,
+  kind: PackageVariantSetKind.kind,
+  metadata: { name: 'fleet', namespace },
+  spec: {
+    // Pinned: a variant that is made while the cache lacks the new revision begins with the former one.
+    upstream: { repo: 'catalog', package: 'web', revision: 1 },
+    targets: [
+      {
+        objectSelector: { apiVersion: 'v1', kind: 'ConfigMap', matchLabels: { kind: 'site' } },
+        template: {
+          downstream: { repo: 'edge', packageExpr: "'site-' + target.name" },
+          injectors: [{ name: 'east' }],
+        },
+      },
+    ],
+  },
+} as unknown as KubeObject
 
 function files(mode: string): Readonly<Record<string, string>> {
   const head = 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name:'
@@ -126,14 +150,26 @@ export const variantsScenario: Scenario = {
     variant('follows', {}, { injectors: [{ name: 'east' }] }),
     variant('foreign', {}, { injectors: [{ name: 'east' }] }),
     variant('stays', { revision: 1 }, { injectors: [{ name: 'east' }] }),
+    site('goes'),
+    site('kept'),
+    set,
   ],
-  deleted: ['/apis/porch.kpt.dev/v1alpha1/namespaces/default/packagerevisions/edge.ends.packagevariant-1'],
-  kinds: [PackageVariantKind, PackageRevisionKind],
+  deleted: [
+    '/apis/config.porch.kpt.dev/v1alpha1/namespaces/default/packagevariants/fleet-edge-site-goes',
+    '/apis/porch.kpt.dev/v1alpha1/namespaces/default/packagerevisions/edge.ends.packagevariant-1',
+    '/apis/porch.kpt.dev/v1alpha1/namespaces/default/packagerevisions/edge.site-goes.packagevariant-1',
+  ],
+  kinds: [PackageVariantKind, PackageVariantSetKind, PackageRevisionKind],
   companion: startPackages,
   begins: async (client) =>
-    (await readiness(client)) === 'ends NoErrors 1, follows NoErrors 1, foreign Error 1, stays NoErrors 1',
+    (await readiness(client)) ===
+    'ends NoErrors 1, fleet-edge-site-goes NoErrors 1, fleet-edge-site-kept NoErrors 1, follows NoErrors 1, ' +
+      'foreign Error 1, stays NoErrors 1',
   holds: async (client) => {
-    if ((await readiness(client)) !== 'follows NoErrors 2, foreign Error 2, stays NoErrors 1') return false
+    const wanted =
+      'fleet-edge-site-comes NoErrors 1, fleet-edge-site-kept NoErrors 1, follows NoErrors 2, foreign Error 2, ' +
+      'stays NoErrors 1'
+    if ((await readiness(client)) !== wanted) return false
     const name = (variantName: string): string => `edge.${variantName}.packagevariant-1`
     return (
       (await content(client, name('follows'), 'settings.yaml')).includes('two') &&
@@ -148,5 +184,7 @@ export const variantsScenario: Scenario = {
     await client.apply(config('10.0.0.2'))
     const { uid, resourceVersion } = (await client.get(PackageVariantKind, { namespace, name: 'ends' })).metadata
     await client.delete(PackageVariantKind, { namespace, name: 'ends' }, { preconditions: { uid, resourceVersion } })
+    await client.apply(site('comes'))
+    await client.delete({ apiVersion: 'v1', kind: 'ConfigMap' }, { namespace, name: 'goes' })
   },
 }

@@ -20,6 +20,8 @@ export interface Written {
   readonly retry: unknown
   /** The server refused a write: only a change of rights or of a schema can end that. */
   readonly isRefused: boolean
+  /** The server does not have a variant that the cache has: an event says so, unless the response was wrong. */
+  readonly isUnconfirmed: boolean
 }
 
 /** Options of {@link writePlan}. */
@@ -38,12 +40,13 @@ export async function writePlan(decisions: readonly VariantDecision[], options: 
   const collisions: KubeObject[] = []
   let retry: unknown
   let isRefused = false
+  let isUnconfirmed = false
   // Sequential starts keep the order of a rollout.
   const queue = decisions.values()
   const work = async (): Promise<void> => {
     for (const decision of queue) {
       try {
-        await write(decision, options)
+        if ((await write(decision, options)) === 'unconfirmed') isUnconfirmed = true
       } catch (error) {
         if (error instanceof CollisionError) collisions.push(error.live)
         else if (isInvalid(error) || isForbidden(error)) isRefused = true
@@ -54,10 +57,10 @@ export async function writePlan(decisions: readonly VariantDecision[], options: 
     }
   }
   await Promise.all(Array.from({ length: concurrentWrites }, work))
-  return { failures, collisions, retry, isRefused }
+  return { failures, collisions, retry, isRefused, isUnconfirmed }
 }
 
-async function write(decision: VariantDecision, options: WriteOptions): Promise<void> {
+async function write(decision: VariantDecision, options: WriteOptions): Promise<'unconfirmed' | undefined> {
   const { client, set, variants, onWritten } = options
   const { name } = decision.variant
   const namespace = set.metadata.namespace!
@@ -66,7 +69,8 @@ async function write(decision: VariantDecision, options: WriteOptions): Promise<
     case 'update': {
       const object = variantOf(set, decision.variant)
       const cached = variants.get(name)
-      return onWritten(await client.apply(object, { owner: set, ...(cached && { cached }) }))
+      onWritten(await client.apply(object, { owner: set, ...(cached && { cached }) }))
+      return undefined
     }
     case 'delete': {
       const { uid, resourceVersion } = variants.get(name)!.metadata
@@ -75,13 +79,17 @@ async function write(decision: VariantDecision, options: WriteOptions): Promise<
         const left = await client.delete(PackageVariantKind, { namespace, name }, { preconditions })
         if (left !== undefined) onWritten(left)
       } catch (error) {
-        // The variant has changed or was deleted: its event wakes the set, which decides again.
-        if (!isConflict(error) && !isNotFound(error)) throw error
+        if (isNotFound(error)) return 'unconfirmed'
+        // The variant has changed: its event wakes the set, which decides again.
+        if (!isConflict(error)) throw error
       }
-      return
+      return undefined
     }
     case 'hold':
     case 'keep':
+      return undefined
+    default:
+      throw new Error(`unknown decision ${String(decision satisfies never)}`)
   }
 }
 

@@ -8,6 +8,7 @@ import { startApprovalController } from './controllers/approval-controller.ts'
 import { startPackageVariantController } from './controllers/package-variant-controller.ts'
 import { PackageVariantSetController } from './controllers/package-variant-set-controller.ts'
 import { crds } from './generated/crds.ts'
+import { relationsOf } from './runtime/relations.ts'
 
 /** Rules of the controller of sets. */
 const setRules: readonly PolicyRule[] = [
@@ -69,7 +70,7 @@ export const variants: Capability = {
     startPackageVariantController(manager)
     if (isApproving) startApprovalController(manager)
     const sets = new PackageVariantSetController(manager)
-    return { stop: async () => sets[Symbol.dispose]() }
+    return { relations: relationsOf, stop: async () => sets[Symbol.dispose]() }
   },
 }
 

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ApiServer, memory } from '@fairlead/apiserver'
 import type { Client } from '@fairlead/client'
-import { Manager, installDefinitions } from '@fairlead/controller'
-import type { Capability } from '@fairlead/controller'
+import { cacheReader, Manager, installDefinitions } from '@fairlead/controller'
+import type { Capability, Relation } from '@fairlead/controller'
 import { findCondition } from '@fairlead/kube'
 import type { Condition, KubeObject } from '@fairlead/kube'
 import { PackageRevisionKind, PackageRevisionResourcesKind, RepositoryKind, packages } from '@fairlead/packages'
@@ -20,6 +20,8 @@ export class SetStage implements AsyncDisposable {
   readonly client: Client
   readonly namespace: string
   readonly #stops: (() => Promise<unknown>)[] = []
+  /** Returns the edges of an object that the variants know. */
+  relations: (object: KubeObject) => readonly Relation[] = () => []
 
   private constructor(server: ApiServer, namespace: string) {
     this.server = server
@@ -60,6 +62,8 @@ export class SetStage implements AsyncDisposable {
     const manager = await Manager.start({ client })
     const dataFolder = join(folder, capability.name)
     const instance = await capability.setup(manager, { resolve: new Map(), signal: manager.signal, dataFolder })
+    if (capability === variants)
+      this.relations = (object) => instance.relations!(object, cacheReader(manager.informers))
     const served: Disposable[] = []
     for (const storage of instance.storages ?? []) served.push(await this.server.addStorage(storage))
     this.#stops.unshift(async () => {

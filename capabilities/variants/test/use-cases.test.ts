@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { installDefinitions } from '@fairlead/controller'
+import type { Relation } from '@fairlead/controller'
 import { parseYamlDocuments } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { PackageRevisionKind, PackageRevisionResourcesKind } from '@fairlead/packages'
@@ -141,6 +142,31 @@ test('a workload takes the configuration of its region, and of its cluster', asy
   expect(files['endpoints.yaml']).toContain('db: db.east')
   expect(files['cluster.yaml']).toContain('cidr: 10.1.0.0/16')
   expect(files['package-context.yaml']).toContain('cluster: edge-1')
+})
+
+test('the graph has the upstream and the injected objects of a variant, its set and its revisions', async () => {
+  const format = ({ type, from, to }: Relation): string => `${from.kind}/${from.name} ${type} ${to.kind}/${to.name}`
+  const graph = async (apiVersion: string, kind: string, name: string): Promise<readonly string[]> =>
+    stage.relations(await stage.client.get({ apiVersion, kind }, { namespace, name })).map(format)
+  const variant = 'PackageVariant/by-region-edge-1-regional'
+  const ofSet = `${variant} made-from PackageVariantSet/by-region`
+  const ofRevision = `PackageRevision/edge-1.regional.packagevariant-1 made-from ${variant}`
+  const input = `ConfigMap/east-endpoints input-of ${variant}`
+  const upstream = `PackageRevision/catalog.regional.v1 upstream-of ${variant}`
+  const config = 'config.porch.kpt.dev'
+  expect(await graph(`${config}/v1alpha1`, 'PackageVariant', 'by-region-edge-1-regional')).toEqual([
+    ofSet,
+    upstream,
+    ofRevision,
+    input,
+  ])
+  expect(await graph(`${config}/v1alpha2`, 'PackageVariantSet', 'by-region')).toContain(ofSet)
+  expect(await graph('porch.kpt.dev/v1alpha1', 'PackageRevision', 'edge-1.regional.packagevariant-1')).toEqual([
+    ofRevision,
+  ])
+  expect(await graph('porch.kpt.dev/v1alpha1', 'PackageRevision', 'catalog.regional.v1')).toContain(upstream)
+  expect(await graph('v1', 'ConfigMap', 'east-endpoints')).toContain(input)
+  expect(await graph('v1', 'ConfigMap', 'red')).toEqual([])
 })
 
 test('production takes stable revisions only, two clusters at a time and canaries first', async () => {

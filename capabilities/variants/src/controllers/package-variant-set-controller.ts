@@ -17,6 +17,7 @@ import type { VariantState } from '../engine/set/status.ts'
 import { readSelectedObjects } from '../runtime/selected-objects.ts'
 import { upstreamOf } from '../runtime/set-upstream.ts'
 import { writePlan } from '../runtime/set-writer.ts'
+import { WantedCache } from '../runtime/wanted-cache.ts'
 import { WrittenVariants } from '../runtime/written-variants.ts'
 
 /** Sets that are worked on at a time. */
@@ -25,6 +26,8 @@ const concurrency = 4
 const gatherInterval = 250
 /** Milliseconds until a write that the server refused is tried again. */
 const refusedRetry = 60_000
+/** Milliseconds until the deletion of a variant that the server did not find is tried again, if it is still cached. */
+const unconfirmedRetry = 10_000
 
 const manager = 'fairlead-package-variant-sets'
 const bySetUpstream = 'set-upstream'
@@ -38,6 +41,9 @@ export class PackageVariantSetController implements Disposable {
   readonly #revisions: InformerUse<PackageRevision>
   readonly #repositories: InformerUse
   readonly #written: WrittenVariants
+  readonly #wanted = new WantedCache()
+  /** By the object of the cache, which never changes. */
+  readonly #observedVariants = new WeakMap<PackageVariant, ObservedVariant>()
   readonly #subscription: Disposable
   readonly #controller: Controller<PackageVariantSet>
   /** Sets that a change of their variants has scheduled. */
@@ -60,6 +66,7 @@ export class PackageVariantSetController implements Disposable {
       .withOptions({ concurrency, manager })
       .watches(RepositoryKind, inNamespace, { when: anyOf(labelsChanged, annotationsChanged, deletionBegan) })
       .watches(PackageRevisionKind, (revision) => this.#followersOf(revision))
+      .onDeleted(({ key }) => this.#wanted.delete(formatKey(key)))
       .reconcile((context) => this.#reconcile(context))
     this.#subscription = this.#variants.informer.subscribe(
       {
@@ -106,14 +113,13 @@ export class PackageVariantSetController implements Disposable {
       await status.apply(stalledStatus('UpstreamNotFound', upstream, existing.map(stateOf)))
       return undefined
     }
-    const plan = planSet({
-      name: key.name,
-      spec: set.spec,
-      upstream,
+    const sources = {
       repositories: this.#repositories.informer.lastKnown.list({ namespace: key.namespace }).map(selectable),
       objects: await readSelectedObjects(set.spec, key.namespace, read, context.client),
-      variants: existing.map(observedVariant),
-    })
+    }
+    const wanted = this.#wanted.get(formatKey(key), set.spec, upstream, sources)
+    const variantsOf = existing.map((variant) => this.#observed(variant))
+    const plan = planSet({ name: key.name, spec: set.spec, upstream, ...sources, variants: variantsOf }, wanted)
     return this.#carryOut(plan, existing, context)
   }
 
@@ -140,6 +146,7 @@ export class PackageVariantSetController implements Disposable {
       .map(stateOf)
     await status.apply(statusOf(plan, failures, states))
     if (written.retry !== undefined) throw written.retry
+    if (written.isUnconfirmed) return after(unconfirmedRetry)
     return written.isRefused ? after(refusedRetry) : undefined
   }
 
@@ -150,6 +157,14 @@ export class PackageVariantSetController implements Disposable {
       .newest(set.metadata.uid!, cached)
       .filter((variant) => isControlledBy(variant, set))
       .toSorted((a, b) => (a.metadata.name! < b.metadata.name! ? -1 : 1))
+  }
+
+  #observed(variant: PackageVariant): ObservedVariant {
+    const known = this.#observedVariants.get(variant)
+    if (known !== undefined) return known
+    const observed = observedVariant(variant)
+    this.#observedVariants.set(variant, observed)
+    return observed
   }
 
   #revisionsOf({ metadata, spec }: PackageVariantSet): readonly PackageRevision[] {

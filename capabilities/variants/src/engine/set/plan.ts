@@ -2,7 +2,7 @@
 import { asJson, jsonEqual } from '@fairlead/kube'
 import type { CandidateSources } from './candidates.ts'
 import { wantedDownstreams } from './downstreams.ts'
-import type { SetUpstream, WantedDownstream } from './downstreams.ts'
+import type { SetUpstream, WantedDownstream, WantedDownstreams } from './downstreams.ts'
 import { paced } from './rollout.ts'
 import { downstreamKey } from './spec.ts'
 import type { Downstream, SetSpec, TargetFailure, VariantSpec } from './spec.ts'
@@ -52,9 +52,12 @@ export interface SetPlan {
   readonly isPaused: boolean
 }
 
-/** Returns the plan of a set. */
-export function planSet(set: ObservedSet): SetPlan {
-  const { wanted, failures, isUndecided } = wantedDownstreams(set.spec, set.upstream, set)
+/** Returns the plan of a set; `downstreams` are those that its targets want, when they are known already. */
+export function planSet(
+  set: ObservedSet,
+  downstreams: WantedDownstreams = wantedDownstreams(set.spec, set.upstream, set),
+): SetPlan {
+  const { wanted, failures, isUndecided } = downstreams
   const matches = matched(wanted, set)
   const changes: Change[] = []
   const kept: VariantDecision[] = []

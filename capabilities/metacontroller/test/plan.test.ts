@@ -275,7 +275,7 @@ describe('planDetached', () => {
       'VolumeSnapshot.snapshot.example.com/app/s2',
       'VolumeSnapshot.snapshot.example.com/app/elsewhere',
     ])
-    expect(brief(planDetached(observedGroup(outputs), { keep, resyncAfterSeconds: undefined }))).toEqual([
+    expect(brief(planDetached(observedGroup(outputs), { keep, resyncAfterSeconds: undefined, events: [] }))).toEqual([
       'delete s1 Detached',
       'keep s2 Kept',
     ])

@@ -52,10 +52,12 @@ describe('readMapResponse', () => {
     expect(readMapResponse(body({ outputs: [], resyncAfterSeconds: 0 }), context)).toEqual({
       outputs: [],
       resyncAfterSeconds: undefined,
+      events: [],
     })
     expect(readMapResponse(body({ outputs: [], resyncAfterSeconds: null }), context)).toEqual({
       outputs: [],
       resyncAfterSeconds: undefined,
+      events: [],
     })
   })
 
@@ -160,6 +162,7 @@ describe('readTombstoneResponse', () => {
     expect(answer).toEqual({
       keep: new Set(['VolumeSnapshot.snapshot.example.com/app/a', 'VolumeSnapshot.snapshot.example.com/app/b']),
       resyncAfterSeconds: 3,
+      events: [],
     })
   })
 

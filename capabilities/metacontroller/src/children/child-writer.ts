@@ -4,6 +4,7 @@ import type { Client } from '@fairlead/client'
 import { CollisionError, isObjectNotFound } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
 import { isAlreadyExists, isConflict, isTerminating, keyOf, ownerReferenceTo } from '@fairlead/kube'
+import { adoptByAnnotation, mayAdoptOnRequest } from '../engine/annotations.ts'
 import { formatIdentity, identityOf } from '../engine/identity.ts'
 import type { OutputWrite } from '../runtime/writer.ts'
 import { WriteError, combinedError } from '../runtime/writer.ts'
@@ -13,6 +14,15 @@ import { ChildApplier } from './child-applier.ts'
 import type { ChildAction } from './child-plan.ts'
 import type { Child } from './child.ts'
 import type { Claims } from './claims.ts'
+import { lastAppliedAnnotation } from './merge.ts'
+
+/** Options of a {@link ChildWriter}. */
+export interface ChildWriterOptions {
+  /** Dynamic apply when left out. */
+  readonly strategy?: ApplyStrategy
+  /** Objects may be adopted that ask for it by this name. */
+  readonly controllerName?: string
+}
 
 /** Writes the children of one parent. */
 export class ChildWriter {
@@ -20,14 +30,16 @@ export class ChildWriter {
   readonly #parent: KubeObject
   readonly #onWrite: (write: OutputWrite) => void
   readonly #applier: ChildApplier | undefined
+  readonly #controllerName: string
   #hasLearned = false
 
   constructor(
     client: Client,
     parent: KubeObject,
     onWrite: (write: OutputWrite) => void,
-    strategy: ApplyStrategy = dynamicApply,
+    { strategy = dynamicApply, controllerName = '' }: ChildWriterOptions = {},
   ) {
+    this.#controllerName = controllerName
     this.#client = client
     this.#applier = strategy instanceof ServerSideApply ? new ChildApplier(client, parent, strategy) : undefined
     this.#parent = parent
@@ -113,9 +125,23 @@ export class ChildWriter {
       return true
     } catch (error) {
       if (!isAlreadyExists(error) && !(error instanceof CollisionError)) throw error
+      if (await this.#adoptOnRequest(object)) return true
       const message = `${formatIdentity(identityOf(object))} exists already and is no child of ${formatIdentity(identityOf(this.#parent))}; it is left as it is`
       throw new WriteError('NameTaken', message, { cause: error })
     }
+  }
+
+  /** Adopts an object that asks for it; its event syncs the parent, which makes it as the hook wants it. */
+  async #adoptOnRequest(desired: KubeObject): Promise<boolean> {
+    const live = await this.#client.find<KubeObject>(desired, keyOf(desired))
+    if (live === undefined || !mayAdoptOnRequest(this.#controllerName, this.#parent, live)) return false
+    const { labels = {}, annotations = {}, ownerReferences = [] } = desired.metadata
+    const { [lastAppliedAnnotation]: _left, ...marks } = annotations
+    const owners = [...(live.metadata.ownerReferences ?? []), ...ownerReferences]
+    return (
+      (await this.#setOwners(live, owners, { labels, annotations: { ...marks, [adoptByAnnotation]: null } })) !==
+      undefined
+    )
   }
 
   async #update(before: KubeObject, object: KubeObject): Promise<boolean> {
@@ -147,9 +173,10 @@ export class ChildWriter {
   async #setOwners(
     child: KubeObject,
     ownerReferences: KubeObject['metadata']['ownerReferences'] | null,
+    marks: object = {},
   ): Promise<KubeObject | undefined> {
     const { uid = null, resourceVersion = null } = child.metadata
-    const merge = { metadata: { uid, resourceVersion, ownerReferences } }
+    const merge = { metadata: { uid, resourceVersion, ownerReferences, ...marks } }
     try {
       const after = await this.#client.patch(child, keyOf(child), { merge: merge as never })
       this.#onWrite({ op: 'adopt', before: child, after })

@@ -65,6 +65,17 @@ export const commands: readonly Command[] = [
     run: async (context) => (await import('./drift.ts')).run(context),
   }),
   command({
+    name: 'sync',
+    summary: 'Call the hooks of a controller again, for everything or for one parent',
+    examples: ['fairlead map sync my-controller', 'fairlead metacontroller sync my-controller my-namespace/my-parent'],
+    arguments: {
+      name: { description: 'MapController, CompositeController or DecoratorController' },
+      parent: { description: 'namespace/name of one parent; everything when left out', optional: true },
+    },
+    usesCluster: true,
+    run: async (context) => (await import('./sync.ts')).run(context),
+  }),
+  command({
     name: 'rbac',
     summary: 'Print the ClusterRole that a controller needs',
     examples: ['fairlead map rbac -f controller.yaml', 'fairlead map rbac my-controller | kubectl apply -f -'],

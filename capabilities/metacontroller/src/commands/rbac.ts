@@ -5,13 +5,9 @@ import { stringifyYamlDocuments } from '@fairlead/kube'
 import { CommandError, exitCode, usageError } from '@fairlead/offline'
 import type { CompositeController, DecoratorController, MapController } from '../api.ts'
 import { apiVersion } from '../api.ts'
-import { compositeControllerKind } from '../composite/composite-controllers.ts'
-import { mapControllerKind } from '../controllers/map-controller.ts'
-import { decoratorControllerKind } from '../decorator/decorator-controllers.ts'
 import { clusterRoleFor, compositeRoleFor, decoratorRoleFor } from '../engine/grants.ts'
 import { readMapManifests } from '../offline/manifests.ts'
-
-const kinds = [mapControllerKind, compositeControllerKind, decoratorControllerKind]
+import { controllersNamed } from './named-controllers.ts'
 
 /** Prints one ClusterRole for each controller of the files, or of the cluster by name. */
 export async function run(
@@ -23,23 +19,11 @@ export async function run(
     throw usageError('Name a file (-f controller.yaml) or a controller of the cluster')
   const { objects } = await readMapManifests(files, context.stdin)
   const roles = objects.flatMap((object) => roleOf(object) ?? [])
-  for (const name of names) roles.push(...(await rolesOf(context, name)))
+  for (const name of names)
+    roles.push(...(await controllersNamed(await context.client(), name)).flatMap((object) => roleOf(object) ?? []))
   if (roles.length === 0) throw new CommandError(`There is no MapController in ${files.join(', ')}`)
   context.out(stringifyYamlDocuments(roles))
   return exitCode.ok
-}
-
-/** Controllers of different kinds may have one name. Throws StatusError 404 when there is none. */
-async function rolesOf(context: CommandContext<unknown, unknown>, name: string): Promise<readonly KubeObject[]> {
-  const client = await context.client()
-  const roles: KubeObject[] = []
-  for (const kind of kinds) {
-    const found = await client.find<KubeObject>(kind, name)
-    const role = found === undefined ? undefined : roleOf(found)
-    if (role !== undefined) roles.push(role)
-  }
-  if (roles.length === 0) await client.get(mapControllerKind, name)
-  return roles
 }
 
 function roleOf(object: KubeObject): KubeObject | undefined {

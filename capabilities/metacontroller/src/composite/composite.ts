@@ -50,7 +50,7 @@ export function compositeFlavour(
       readSyncResponse(body, {
         ...context,
         list: 'children',
-        fields: ['status', 'children', 'resyncAfterSeconds', 'finalized'],
+        fields: ['status', 'children', 'resyncAfterSeconds', 'finalized', 'events'],
         kinds: children,
       }),
     prepare: (object, desired) => {

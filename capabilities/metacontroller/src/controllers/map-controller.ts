@@ -17,6 +17,7 @@ import { SelectorError, condition, isTerminating, jsonEqual, selectorFrom } from
 import type { MapController } from '../api.ts'
 import { apiVersion } from '../api.ts'
 import type { Hooks } from '../engine/hook.ts'
+import { syncRequestOf } from '../engine/annotations.ts'
 import { inputFilter } from '../engine/input.ts'
 import type { ControllerKinds } from '../engine/kinds.ts'
 import { definitionNames, resolveKinds } from '../engine/kinds.ts'
@@ -28,6 +29,7 @@ import { discoveredResource } from '../runtime/discovered-resource.ts'
 import { MapRun } from '../runtime/map-run.ts'
 import { OutputMetrics } from '../runtime/output-metrics.ts'
 import { reportsOfOthers, writeShardReports } from '../runtime/shard-reports.ts'
+import { syncRequested } from '../sync/sync-controllers.ts'
 import { readiness } from './readiness.ts'
 
 /** A MapController as the client reads it. */
@@ -57,6 +59,8 @@ interface Running {
   readonly generation: number
   readonly run: MapRun
   readonly started: Promise<void>
+  /** When a sync of all its groups was requested last. */
+  requested: string | undefined
 }
 
 /** Runs all MapControllers of a cluster. */
@@ -82,7 +86,7 @@ export class MapControllers {
     this.#outputMetrics = new OutputMetrics(manager.metrics.registry)
     this.#controller = manager
       .controller('map')
-      .for(mapControllerKind, { when: anyOf(generationChanged, shardsReported) })
+      .for(mapControllerKind, { when: anyOf(generationChanged, shardsReported, syncRequested) })
       .withOptions({ keepReady: false, everywhere: true })
       .onDeleted(({ key }) => {
         this.#lookups.delete(key.name)
@@ -144,6 +148,11 @@ export class MapControllers {
       return refusal?.reason === 'UnknownKind' ? this.#retryLookup(context) : undefined
     }
     this.#lookups.delete(name)
+    const requested = syncRequestOf(object)
+    if (running !== undefined && isCurrent && running.requested !== requested) {
+      running.requested = requested
+      run.syncAll()
+    }
     if (shards !== undefined) await writeShardReports(client, object, shards, (shard) => run.failingIn(shard))
     // The replica that owns the object's shard reports the rest.
     if (!this.#manager.owns()) return undefined
@@ -218,6 +227,7 @@ export class MapControllers {
       generation: object.metadata.generation ?? 0,
       run,
       started,
+      requested: syncRequestOf(object),
     })
     return undefined
   }

@@ -54,7 +54,7 @@ export function decoratorFlavour(
       readSyncResponse(body, {
         ...context,
         list: 'attachments',
-        fields: ['labels', 'annotations', 'status', 'attachments', 'resyncAfterSeconds', 'finalized'],
+        fields: ['labels', 'annotations', 'status', 'attachments', 'resyncAfterSeconds', 'finalized', 'events'],
         kinds: children,
       }),
     prepare: (_parent, desired) =>

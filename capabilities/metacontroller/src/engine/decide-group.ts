@@ -5,6 +5,7 @@ import type { Cluster } from './cluster.ts'
 import { outputManager } from './configuration.ts'
 import type { Group, Step } from './group.ts'
 import { nextStep } from './group.ts'
+import type { HookEvent } from './hook-event.ts'
 import type { Hook, HookCall, Hooks } from './hook.ts'
 import { formatIdentity, identityOf } from './identity.ts'
 import type { ObservedGroup, Plan } from './plan.ts'
@@ -39,13 +40,15 @@ export interface Decision {
   readonly drift: number
   /** Seconds until the hook wants to be called again. */
   readonly resyncAfterSeconds: number | undefined
+  /** Events that the hook asks for, about the parent. */
+  readonly events: readonly HookEvent[]
 }
 
 /** Time and cancellation of the hook calls that a decision makes. */
 export type CallContext = Pick<HookCall, 'now' | 'signal'>
 
 /** The outcome of a step. */
-type Outcome = Pick<Decision, 'plan' | 'resyncAfterSeconds'>
+type Outcome = Pick<Decision, 'plan' | 'resyncAfterSeconds' | 'events'>
 
 /** Decides on a group. Errors of hooks are values in the decision; throws only what the cluster throws. */
 export async function decideGroup(cluster: Cluster, hooks: Hooks, group: Group, call: CallContext): Promise<Decision> {
@@ -82,7 +85,7 @@ class DecisionPass {
       inputsKnown: this.#inputsKnown,
       hasTombstoneHook: this.#hooks.tombstone !== undefined,
     })
-    let outcome: Outcome = { plan: [], resyncAfterSeconds: undefined }
+    let outcome: Outcome = { plan: [], resyncAfterSeconds: undefined, events: [] }
     let error: unknown
     try {
       if (step === 'map') outcome = await this.#map(input as KubeObject, ref?.kind ?? 0, outputs, orphans)
@@ -131,7 +134,7 @@ class DecisionPass {
       hops: hopsOf(input) + 1,
       seen,
     })
-    return { plan, resyncAfterSeconds: response.resyncAfterSeconds }
+    return { plan, resyncAfterSeconds: response.resyncAfterSeconds, events: response.events }
   }
 
   async #detach(
@@ -147,6 +150,7 @@ class DecisionPass {
     return {
       plan: planDetached(this.#observedGroup(outputs, orphans), response),
       resyncAfterSeconds: response?.resyncAfterSeconds,
+      events: response?.events ?? [],
     }
   }
 

@@ -1,40 +1,15 @@
 // Reads the responses of hooks (R20, R21, Q10, Q12, Q13, Q24, Q26). A response with any error is refused as a whole.
 import type { JsonValue, KubeObject } from '@fairlead/kube'
 import { isJsonObject, parseApiVersion } from '@fairlead/kube'
+import type { HookEvent } from './hook-event.ts'
+import { readEvents } from './hook-event.ts'
 import type { Identity } from './identity.ts'
 import { formatIdentity } from './identity.ts'
 import type { OutputKind, ResolvedResource } from './resource.ts'
 import { groupResource } from './resource.ts'
+import { ResponseError } from './response-error.ts'
 
-/**
- * The response of a hook is invalid and was refused as a whole. The message names the output and the change to make.
- * - `MissingOutputs`: the field `outputs` is missing; an empty list would mean that no output is wanted.
- * - `InvalidResponse`: the response is not a JSON object, or a field has the wrong type.
- * - `UnknownField`: the response has an unknown field, or a field twice, and the hook is strict.
- * - `InvalidOutput`: an output is not an object with apiVersion, kind and name.
- * - `UndeclaredKind`: an output is of a kind that `outputResources` does not list.
- * - `OtherVersion`: an output is in another version of its kind than `outputResources` lists.
- * - `DuplicateOutput`: two outputs have the same kind, namespace and name.
- * - `OutOfScope`: the parent cannot own an output: it is in another namespace, or cluster-scoped with a namespaced
- *   parent.
- */
-export class ResponseError extends Error {
-  override readonly name = 'ResponseError'
-  readonly code:
-    | 'MissingOutputs'
-    | 'InvalidResponse'
-    | 'UnknownField'
-    | 'InvalidOutput'
-    | 'UndeclaredKind'
-    | 'OtherVersion'
-    | 'DuplicateOutput'
-    | 'OutOfScope'
-
-  constructor(code: ResponseError['code'], message: string) {
-    super(message)
-    this.code = code
-  }
-}
+export { ResponseError } from './response-error.ts'
 
 /** An output as the hook wants it: its identity, its kind, and the object itself. */
 export type DesiredOutput = DesiredObject<OutputKind>
@@ -44,6 +19,8 @@ export interface MapResponse {
   readonly outputs: readonly DesiredOutput[]
   /** Seconds until the hook wants to be called again. */
   readonly resyncAfterSeconds: number | undefined
+  /** Events to record on the parent. */
+  readonly events: readonly HookEvent[]
 }
 
 /**
@@ -53,6 +30,7 @@ export interface MapResponse {
 export interface TombstoneResponse {
   readonly keep: ReadonlySet<string>
   readonly resyncAfterSeconds: number | undefined
+  readonly events: readonly HookEvent[]
 }
 
 /** A parsed body, and the paths of its duplicate fields. */
@@ -71,7 +49,7 @@ export interface ResponseContext {
 
 /** Reads the response of a map hook. Throws ResponseError. */
 export function readMapResponse(body: ResponseBody, context: ResponseContext): MapResponse {
-  const { list, resyncAfterSeconds } = readEnvelope(body, context.strict, 'map')
+  const { list, ...envelope } = readEnvelope(body, context.strict, 'map')
   const outputs: DesiredOutput[] = []
   const indexes = new Map<string, number>()
   for (const [index, entry] of list.entries()) {
@@ -87,12 +65,12 @@ export function readMapResponse(body: ResponseBody, context: ResponseContext): M
     indexes.set(name, index)
     outputs.push(output)
   }
-  return { outputs, resyncAfterSeconds }
+  return { outputs, ...envelope }
 }
 
 /** Reads the response of a tombstone hook: of each entry only group, kind, namespace and name. Throws ResponseError. */
 export function readTombstoneResponse(body: ResponseBody, context: ResponseContext): TombstoneResponse {
-  const { list, resyncAfterSeconds } = readEnvelope(body, context.strict, 'tombstone')
+  const { list, ...envelope } = readEnvelope(body, context.strict, 'tombstone')
   const keep = new Set<string>()
   for (const [index, entry] of list.entries()) {
     const { apiVersion, kind, name, namespace } = readNames(entry, `outputs[${index}]`)
@@ -102,14 +80,16 @@ export function readTombstoneResponse(body: ResponseBody, context: ResponseConte
     const inNamespace = declared.namespaced ? (namespace ?? context.parent.metadata.namespace ?? '') : ''
     keep.add(formatIdentity({ group, kind, namespace: inNamespace, name }))
   }
-  return { keep, resyncAfterSeconds }
+  return { keep, ...envelope }
 }
+
+const envelopeFields: readonly string[] = ['outputs', 'resyncAfterSeconds', 'events']
 
 function readEnvelope(
   body: ResponseBody,
   strict: boolean,
   hook: 'map' | 'tombstone',
-): { list: readonly JsonValue[]; resyncAfterSeconds: number | undefined } {
+): { list: readonly JsonValue[]; resyncAfterSeconds: number | undefined; events: readonly HookEvent[] } {
   const { value } = body
   if (!isJsonObject(value))
     throw new ResponseError(
@@ -117,11 +97,11 @@ function readEnvelope(
       `The ${hook} hook must respond with a JSON object that has the field outputs`,
     )
   if (strict) {
-    const unknown = Object.keys(value).find((field) => field !== 'outputs' && field !== 'resyncAfterSeconds')
+    const unknown = Object.keys(value).find((field) => !envelopeFields.includes(field))
     if (unknown !== undefined)
       throw new ResponseError(
         'UnknownField',
-        `The ${hook} hook responded with the unknown field ${unknown}; the fields are outputs and resyncAfterSeconds`,
+        `The ${hook} hook responded with the unknown field ${unknown}; the fields are ${envelopeFields.join(', ')}`,
       )
     const duplicate = body.duplicates[0]
     if (duplicate !== undefined)
@@ -150,6 +130,7 @@ function readEnvelope(
   return {
     list: outputs as readonly JsonValue[],
     resyncAfterSeconds: boundedResync((resyncAfterSeconds as number | null | undefined) || undefined),
+    events: readEvents(value['events'], strict),
   }
 }
 

@@ -48,6 +48,16 @@ export function outputChangeMatters(
   return !sameContent(old, output)
 }
 
+/** Returns whether a change of a child syncs its parent. Labels and annotations always count: they decide whose it is. */
+export function childChangeMatters(old: KubeObject, child: KubeObject, ignored: IgnoredChanges = {}): boolean {
+  const [before, after] = [old.metadata, child.metadata]
+  return (
+    !sameValue(before.labels ?? {}, after.labels ?? {}) ||
+    !sameValue(before.annotations ?? {}, after.annotations ?? {}) ||
+    outputChangeMatters(old, child, ignored)
+  )
+}
+
 /**
  * Returns whether generation, labels, annotations and deletion are the same; for kinds without a generation all but the
  * status.

@@ -204,6 +204,31 @@ export const crds: readonly KubeObject[] = [
                             "type": "string",
                             "description": "Plural name of the resource in lower case, such as configmaps."
                           },
+                          "ignoreStatusChanges": {
+                            "type": "boolean",
+                            "description": "A change of a child calls the hook only when generation, labels, annotations, owners or deletionTimestamp of the child changed. For kinds without a generation every change outside status counts."
+                          },
+                          "fieldPaths": {
+                            "type": "array",
+                            "description": "A change of a child calls the hook only when one of these fields changed, such as status.phase. Labels, annotations, owners and deletion always count.",
+                            "minItems": 1,
+                            "maxItems": 64,
+                            "x-kubernetes-list-type": "set",
+                            "items": {
+                              "type": "string",
+                              "description": "Names of fields with dots between them.",
+                              "minLength": 1,
+                              "maxLength": 1024
+                            }
+                          },
+                          "ownership": {
+                            "type": "string",
+                            "description": "Controller (when left out) makes the parent the controller of a child. Owner makes it an owner beside another controller; objects of others with the names of children stay as they are either way.",
+                            "enum": [
+                              "Controller",
+                              "Owner"
+                            ]
+                          },
                           "updateStrategy": {
                             "type": "object",
                             "description": "The update of a child that differs from what the hook wants.",
@@ -276,6 +301,11 @@ export const crds: readonly KubeObject[] = [
                               "type": "object",
                               "description": "A server that receives a JSON request by POST and responds 200 with JSON.",
                               "properties": {
+                                "revision": {
+                                  "type": "string",
+                                  "description": "Any value, such as the version of the hook's program. A change of it calls the hook again for everything.",
+                                  "maxLength": 253
+                                },
                                 "url": {
                                   "type": "string",
                                   "description": "The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too."
@@ -540,6 +570,11 @@ export const crds: readonly KubeObject[] = [
                               "type": "object",
                               "description": "A server that receives a JSON request by POST and responds 200 with JSON.",
                               "properties": {
+                                "revision": {
+                                  "type": "string",
+                                  "description": "Any value, such as the version of the hook's program. A change of it calls the hook again for everything.",
+                                  "maxLength": 253
+                                },
                                 "url": {
                                   "type": "string",
                                   "description": "The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too."
@@ -804,6 +839,11 @@ export const crds: readonly KubeObject[] = [
                               "type": "object",
                               "description": "A server that receives a JSON request by POST and responds 200 with JSON.",
                               "properties": {
+                                "revision": {
+                                  "type": "string",
+                                  "description": "Any value, such as the version of the hook's program. A change of it calls the hook again for everything.",
+                                  "maxLength": 253
+                                },
                                 "url": {
                                   "type": "string",
                                   "description": "The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too."
@@ -1068,6 +1108,11 @@ export const crds: readonly KubeObject[] = [
                               "type": "object",
                               "description": "A server that receives a JSON request by POST and responds 200 with JSON.",
                               "properties": {
+                                "revision": {
+                                  "type": "string",
+                                  "description": "Any value, such as the version of the hook's program. A change of it calls the hook again for everything.",
+                                  "maxLength": 253
+                                },
                                 "url": {
                                   "type": "string",
                                   "description": "The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too."
@@ -1332,6 +1377,11 @@ export const crds: readonly KubeObject[] = [
                               "type": "object",
                               "description": "A server that receives a JSON request by POST and responds 200 with JSON.",
                               "properties": {
+                                "revision": {
+                                  "type": "string",
+                                  "description": "Any value, such as the version of the hook's program. A change of it calls the hook again for everything.",
+                                  "maxLength": 253
+                                },
                                 "url": {
                                   "type": "string",
                                   "description": "The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too."
@@ -1584,6 +1634,13 @@ export const crds: readonly KubeObject[] = [
                     "generateSelector": {
                       "type": "boolean",
                       "description": "Children are selected by the label controller-uid, which is added to them, in place of the selector of the parent."
+                    },
+                    "maxConcurrentCalls": {
+                      "type": "integer",
+                      "format": "int32",
+                      "description": "Parents synced at a time; the setting workers of the process when left out.",
+                      "minimum": 1,
+                      "maximum": 256
                     },
                     "resyncPeriodSeconds": {
                       "type": "integer",
@@ -2187,6 +2244,31 @@ export const crds: readonly KubeObject[] = [
                             "type": "string",
                             "description": "Plural name of the resource in lower case, such as configmaps."
                           },
+                          "ignoreStatusChanges": {
+                            "type": "boolean",
+                            "description": "A change of a child calls the hook only when generation, labels, annotations, owners or deletionTimestamp of the child changed. For kinds without a generation every change outside status counts."
+                          },
+                          "fieldPaths": {
+                            "type": "array",
+                            "description": "A change of a child calls the hook only when one of these fields changed, such as status.phase. Labels, annotations, owners and deletion always count.",
+                            "minItems": 1,
+                            "maxItems": 64,
+                            "x-kubernetes-list-type": "set",
+                            "items": {
+                              "type": "string",
+                              "description": "Names of fields with dots between them.",
+                              "minLength": 1,
+                              "maxLength": 1024
+                            }
+                          },
+                          "ownership": {
+                            "type": "string",
+                            "description": "Controller (when left out) makes the parent the controller of a child. Owner makes it an owner beside another controller; objects of others with the names of children stay as they are either way.",
+                            "enum": [
+                              "Controller",
+                              "Owner"
+                            ]
+                          },
                           "updateStrategy": {
                             "type": "object",
                             "description": "The update of a child that differs from what the hook wants.",
@@ -2228,6 +2310,11 @@ export const crds: readonly KubeObject[] = [
                               "type": "object",
                               "description": "A server that receives a JSON request by POST and responds 200 with JSON.",
                               "properties": {
+                                "revision": {
+                                  "type": "string",
+                                  "description": "Any value, such as the version of the hook's program. A change of it calls the hook again for everything.",
+                                  "maxLength": 253
+                                },
                                 "url": {
                                   "type": "string",
                                   "description": "The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too."
@@ -2492,6 +2579,11 @@ export const crds: readonly KubeObject[] = [
                               "type": "object",
                               "description": "A server that receives a JSON request by POST and responds 200 with JSON.",
                               "properties": {
+                                "revision": {
+                                  "type": "string",
+                                  "description": "Any value, such as the version of the hook's program. A change of it calls the hook again for everything.",
+                                  "maxLength": 253
+                                },
                                 "url": {
                                   "type": "string",
                                   "description": "The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too."
@@ -2756,6 +2848,11 @@ export const crds: readonly KubeObject[] = [
                               "type": "object",
                               "description": "A server that receives a JSON request by POST and responds 200 with JSON.",
                               "properties": {
+                                "revision": {
+                                  "type": "string",
+                                  "description": "Any value, such as the version of the hook's program. A change of it calls the hook again for everything.",
+                                  "maxLength": 253
+                                },
                                 "url": {
                                   "type": "string",
                                   "description": "The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too."
@@ -3004,6 +3101,13 @@ export const crds: readonly KubeObject[] = [
                           }
                         }
                       }
+                    },
+                    "maxConcurrentCalls": {
+                      "type": "integer",
+                      "format": "int32",
+                      "description": "Parents synced at a time; the setting workers of the process when left out.",
+                      "minimum": 1,
+                      "maximum": 256
                     },
                     "resyncPeriodSeconds": {
                       "type": "integer",
@@ -3758,6 +3862,13 @@ export const crds: readonly KubeObject[] = [
                         "maxLength": 253
                       }
                     },
+                    "maxConcurrentCalls": {
+                      "type": "integer",
+                      "format": "int32",
+                      "description": "Calls of hooks in flight at a time; 32 when left out. At most three quarters of them are for one parent.",
+                      "minimum": 1,
+                      "maximum": 256
+                    },
                     "resyncPeriodSeconds": {
                       "type": "integer",
                       "format": "int32",
@@ -4003,6 +4114,11 @@ export const crds: readonly KubeObject[] = [
                                 }
                               ],
                               "properties": {
+                                "revision": {
+                                  "type": "string",
+                                  "description": "Any value, such as the version of the hook's program. A change of it calls the hook again for everything.",
+                                  "maxLength": 253
+                                },
                                 "url": {
                                   "type": "string",
                                   "description": "The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too.",
@@ -4354,6 +4470,11 @@ export const crds: readonly KubeObject[] = [
                                 }
                               ],
                               "properties": {
+                                "revision": {
+                                  "type": "string",
+                                  "description": "Any value, such as the version of the hook's program. A change of it calls the hook again for everything.",
+                                  "maxLength": 253
+                                },
                                 "url": {
                                   "type": "string",
                                   "description": "The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too.",
@@ -5130,6 +5251,12 @@ export interface CompositeControllerSpecChildResource {
   readonly apiVersion: string
   /** Plural name of the resource in lower case, such as configmaps. */
   readonly resource: string
+  /** A change of a child calls the hook only when generation, labels, annotations, owners or deletionTimestamp of the child changed. For kinds without a generation every change outside status counts. */
+  readonly ignoreStatusChanges?: boolean
+  /** A change of a child calls the hook only when one of these fields changed, such as status.phase. Labels, annotations, owners and deletion always count. */
+  readonly fieldPaths?: readonly string[]
+  /** Controller (when left out) makes the parent the controller of a child. Owner makes it an owner beside another controller; objects of others with the names of children stay as they are either way. */
+  readonly ownership?: 'Controller' | 'Owner'
   /** The update of a child that differs from what the hook wants. */
   readonly updateStrategy?: CompositeControllerSpecChildResourceUpdateStrategy
 }
@@ -5242,6 +5369,8 @@ export interface CompositeControllerSpecHooksSyncWebhookClientTLS {
 
 /** A server that receives a JSON request by POST and responds 200 with JSON. */
 export interface CompositeControllerSpecHooksSyncWebhook {
+  /** Any value, such as the version of the hook's program. A change of it calls the hook again for everything. */
+  readonly revision?: string
   /** The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too. */
   readonly url?: string
   /** The Service of the server. */
@@ -5380,6 +5509,8 @@ export interface CompositeControllerSpecHooksFinalizeWebhookClientTLS {
 
 /** A server that receives a JSON request by POST and responds 200 with JSON. */
 export interface CompositeControllerSpecHooksFinalizeWebhook {
+  /** Any value, such as the version of the hook's program. A change of it calls the hook again for everything. */
+  readonly revision?: string
   /** The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too. */
   readonly url?: string
   /** The Service of the server. */
@@ -5518,6 +5649,8 @@ export interface CompositeControllerSpecHooksCustomizeWebhookClientTLS {
 
 /** A server that receives a JSON request by POST and responds 200 with JSON. */
 export interface CompositeControllerSpecHooksCustomizeWebhook {
+  /** Any value, such as the version of the hook's program. A change of it calls the hook again for everything. */
+  readonly revision?: string
   /** The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too. */
   readonly url?: string
   /** The Service of the server. */
@@ -5656,6 +5789,8 @@ export interface CompositeControllerSpecHooksPreUpdateChildWebhookClientTLS {
 
 /** A server that receives a JSON request by POST and responds 200 with JSON. */
 export interface CompositeControllerSpecHooksPreUpdateChildWebhook {
+  /** Any value, such as the version of the hook's program. A change of it calls the hook again for everything. */
+  readonly revision?: string
   /** The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too. */
   readonly url?: string
   /** The Service of the server. */
@@ -5794,6 +5929,8 @@ export interface CompositeControllerSpecHooksPostUpdateChildWebhookClientTLS {
 
 /** A server that receives a JSON request by POST and responds 200 with JSON. */
 export interface CompositeControllerSpecHooksPostUpdateChildWebhook {
+  /** Any value, such as the version of the hook's program. A change of it calls the hook again for everything. */
+  readonly revision?: string
   /** The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too. */
   readonly url?: string
   /** The Service of the server. */
@@ -5946,6 +6083,8 @@ export interface CompositeControllerSpec {
   readonly hooks?: CompositeControllerSpecHooks
   /** Children are selected by the label controller-uid, which is added to them, in place of the selector of the parent. */
   readonly generateSelector?: boolean
+  /** Parents synced at a time; the setting workers of the process when left out. */
+  readonly maxConcurrentCalls?: number
   /** Every parent is synced once within each period, spread over it. Left out, only changes and resyncAfterSeconds in responses call a hook. */
   readonly resyncPeriodSeconds?: number
   /** TLS and credentials by host, for webhooks that have none of their own. */
@@ -6074,6 +6213,12 @@ export interface DecoratorControllerSpecAttachment {
   readonly apiVersion: string
   /** Plural name of the resource in lower case, such as configmaps. */
   readonly resource: string
+  /** A change of a child calls the hook only when generation, labels, annotations, owners or deletionTimestamp of the child changed. For kinds without a generation every change outside status counts. */
+  readonly ignoreStatusChanges?: boolean
+  /** A change of a child calls the hook only when one of these fields changed, such as status.phase. Labels, annotations, owners and deletion always count. */
+  readonly fieldPaths?: readonly string[]
+  /** Controller (when left out) makes the parent the controller of a child. Owner makes it an owner beside another controller; objects of others with the names of children stay as they are either way. */
+  readonly ownership?: 'Controller' | 'Owner'
   /** The update of a child that differs from what the hook wants. */
   readonly updateStrategy?: DecoratorControllerSpecAttachmentUpdateStrategy
 }
@@ -6186,6 +6331,8 @@ export interface DecoratorControllerSpecHooksSyncWebhookClientTLS {
 
 /** A server that receives a JSON request by POST and responds 200 with JSON. */
 export interface DecoratorControllerSpecHooksSyncWebhook {
+  /** Any value, such as the version of the hook's program. A change of it calls the hook again for everything. */
+  readonly revision?: string
   /** The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too. */
   readonly url?: string
   /** The Service of the server. */
@@ -6324,6 +6471,8 @@ export interface DecoratorControllerSpecHooksFinalizeWebhookClientTLS {
 
 /** A server that receives a JSON request by POST and responds 200 with JSON. */
 export interface DecoratorControllerSpecHooksFinalizeWebhook {
+  /** Any value, such as the version of the hook's program. A change of it calls the hook again for everything. */
+  readonly revision?: string
   /** The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too. */
   readonly url?: string
   /** The Service of the server. */
@@ -6462,6 +6611,8 @@ export interface DecoratorControllerSpecHooksCustomizeWebhookClientTLS {
 
 /** A server that receives a JSON request by POST and responds 200 with JSON. */
 export interface DecoratorControllerSpecHooksCustomizeWebhook {
+  /** Any value, such as the version of the hook's program. A change of it calls the hook again for everything. */
+  readonly revision?: string
   /** The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too. */
   readonly url?: string
   /** The Service of the server. */
@@ -6608,6 +6759,8 @@ export interface DecoratorControllerSpec {
   readonly attachments?: readonly DecoratorControllerSpecAttachment[]
   /** The hooks. */
   readonly hooks?: DecoratorControllerSpecHooks
+  /** Parents synced at a time; the setting workers of the process when left out. */
+  readonly maxConcurrentCalls?: number
   /** Every parent is synced once within each period, spread over it. Left out, only changes and resyncAfterSeconds in responses call a hook. */
   readonly resyncPeriodSeconds?: number
   /** TLS and credentials by host, for webhooks that have none of their own. */
@@ -6915,6 +7068,8 @@ export interface MapControllerSpecHooksMapWebhookClientTLS {
 
 /** A server that receives a JSON request by POST and responds 200 with JSON. */
 export interface MapControllerSpecHooksMapWebhook {
+  /** Any value, such as the version of the hook's program. A change of it calls the hook again for everything. */
+  readonly revision?: string
   /** The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too. */
   readonly url?: string
   /** The Service of the server. */
@@ -7059,6 +7214,8 @@ export interface MapControllerSpecHooksTombstoneWebhookClientTLS {
 
 /** A server that receives a JSON request by POST and responds 200 with JSON. */
 export interface MapControllerSpecHooksTombstoneWebhook {
+  /** Any value, such as the version of the hook's program. A change of it calls the hook again for everything. */
+  readonly revision?: string
   /** The whole address; takes precedence over service and path. Host names of Services resolve outside the cluster, too. */
   readonly url?: string
   /** The Service of the server. */
@@ -7207,6 +7364,8 @@ export interface MapControllerSpec {
   readonly outputResources: readonly MapControllerSpecOutputResource[]
   /** Names of MapControllers whose outputs become those of this one once they are deleted, for a MapController that is renamed or split. The outputs are neither deleted nor created anew. */
   readonly replaces?: readonly string[]
+  /** Calls of hooks in flight at a time; 32 when left out. At most three quarters of them are for one parent. */
+  readonly maxConcurrentCalls?: number
   /** Every group is reconciled once within each period, spread over it. Left out, only changes and resyncAfterSeconds in responses call a hook. */
   readonly resyncPeriodSeconds?: number
   /** The hooks that compute the outputs. */

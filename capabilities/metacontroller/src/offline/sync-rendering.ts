@@ -7,6 +7,7 @@ import type { CompositeController, DecoratorController } from '../api.ts'
 import type { ChildAction } from '../children/child-plan.ts'
 import { planChildren } from '../children/child-plan.ts'
 import type { Child, ChildKind } from '../children/child.ts'
+import { ownersOf, withOwners } from '../children/child.ts'
 import type { Candidates } from '../children/claims.ts'
 import { compositeFlavourOf } from '../composite/composite-controllers.ts'
 import { decoratorFlavourOf } from '../decorator/decorator-controllers.ts'
@@ -86,9 +87,9 @@ export async function renderSync(options: RenderSyncOptions): Promise<RenderedSy
 
 function childOf(
   catalog: KindCatalog,
-  name: Parameters<KindCatalog['byResource']>[0] & { readonly updateStrategy?: Parameters<typeof childKindOf>[1] },
+  name: Parameters<KindCatalog['byResource']>[0] & Parameters<typeof childKindOf>[1],
 ): ChildKind {
-  return childKindOf(catalog.byResource(name), name.updateStrategy)
+  return childKindOf(catalog.byResource(name), name)
 }
 
 async function renderParent(
@@ -131,7 +132,7 @@ async function renderParent(
       const body = await caller.call({ request, group: `${parent.metadata.uid}/${revision}`, signal })
       const name = finalizing ? ('finalize' as const) : ('sync' as const)
       const response = flavour.readResponse(body, { hook: name, parent, strict: caller.strict })
-      return { ...response, children: flavour.prepare(parent, response.children) }
+      return { ...response, children: withOwners(parent, flavour.prepare(parent, response.children)) }
     }
     const manages = managesChildren({ parent, finalizer, hasFinalizeHook })
     const rules = manages ? flavour.revisions : undefined
@@ -175,8 +176,10 @@ function candidatesOf(
 ): Candidates {
   const children = kinds.flatMap((kind) => [...index.list(kind, namespace)].map((object) => ({ kind, object })))
   return {
-    owned: children.filter(({ object }) => controllerOf(object)?.uid === uid),
-    orphans: adopts ? children.filter(({ object }) => controllerOf(object) === undefined) : [],
+    owned: children.filter(({ kind, object }) => uid !== undefined && ownersOf(kind, object).includes(uid)),
+    orphans: adopts
+      ? children.filter(({ kind, object }) => kind.ownership !== 'Owner' && controllerOf(object) === undefined)
+      : [],
   }
 }
 

@@ -66,8 +66,8 @@ export interface MapRunOptions {
 
 /** Calls in flight at a time, for each MapController (Q40). */
 const concurrentCalls = 32
-/** Calls in flight at a time for one parent: a parent whose hook is slow leaves the rest to the others. */
-const callsPerParent = 24
+/** Share of the calls in flight for one parent: a parent whose hook is slow leaves the rest to the others. */
+const shareOfParent = 0.75
 
 /** Runs one MapController in one generation of its spec. */
 export class MapRun implements AsyncDisposable {
@@ -92,14 +92,15 @@ export class MapRun implements AsyncDisposable {
     this.controller = controller
     this.name = controller.metadata.name ?? ''
     this.#caches = new Caches(manager.informers, kinds, controller.spec)
+    const { maxConcurrentCalls: concurrency = concurrentCalls } = controller.spec
     this.loop = manager.loop<GroupRef>({
       name: `map-${this.name}`,
       id: groupId,
       group: ({ parent }) => parent,
       namespaceOf: (group) => this.#index.namespaceOf(group),
       shardGained: (shard) => void this.#shardGained(shard),
-      concurrency: concurrentCalls,
-      maxPerGroup: callsPerParent,
+      concurrency,
+      maxPerGroup: Math.ceil(concurrency * shareOfParent),
       manager: fieldManager(this.name),
       run: (group, context) => this.#run(group, context),
       failed: (group, error) => this.#failed(group, error),
@@ -199,6 +200,12 @@ export class MapRun implements AsyncDisposable {
   /** Number of groups whose first call after the start is still to come. */
   get firstRound(): number {
     return this.#groups.firstRound
+  }
+
+  /** Enqueues every group: a sync of all was requested. */
+  syncAll(): void {
+    for (const parent of this.#index.selection.parents.values())
+      for (const mapKey of this.#index.groupsOf(parent)) this.loop.add({ parent: parent.uid, mapKey })
   }
 
   /** Stops calling hooks and aborts calls in flight; writes are aborted after `grace` milliseconds. Outputs stay. */
@@ -302,7 +309,9 @@ export class MapRun implements AsyncDisposable {
   }
 
   #onDecision(group: GroupRef, parent: KubeObject, decision: Decision, releases: number): void {
-    const { warning, isHeld, drift } = decision
+    const { warning, isHeld, drift, events } = decision
+    for (const { type, reason, message } of events)
+      this.#options.manager.recorder('metacontroller').record(parent, { type, reason, note: message, action: 'Sync' })
     if (warning !== undefined)
       this.#eventsOf(parent).warning(warning.reason, warning.message, { action: 'Sync', related: warning.related })
     if (!this.#groups.setHeld(group, isHeld, releases)) this.loop.add(group)

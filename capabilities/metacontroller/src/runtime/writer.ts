@@ -3,10 +3,12 @@ import type { Client } from '@fairlead/client'
 import { CollisionError, isObjectNotFound } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
 import { StatusError, asJson, isAlreadyExists, isConflict, isForbidden, isTerminating, keyOf } from '@fairlead/kube'
+import { adoptByAnnotation, mayAdoptOnRequest } from '../engine/annotations.ts'
 import { isOutputOf } from '../engine/group.ts'
 import { formatIdentity, identityOf } from '../engine/identity.ts'
 import type { Action, Plan } from '../engine/plan.ts'
 import { adopted, refusal } from '../engine/plan.ts'
+import { appliedAnnotation, seenAnnotation } from '../engine/tag.ts'
 
 /**
  * A part of a plan could not be carried out. The message says which and why.
@@ -156,14 +158,16 @@ export class GroupWriter {
 
   async #create(object: KubeObject): Promise<void> {
     const after = await this.#applyAsNew(object)
-    this.#options.onWrite({ op: 'create', before: undefined, after })
+    if (after !== undefined) this.#options.onWrite({ op: 'create', before: undefined, after })
   }
 
   /**
    * Creates an object by server-side apply and never takes over an existing one. Bypasses the cache: the plan has read
-   * it already, and after a delete it may lag behind the server. Throws WriteError when the name is taken.
+   * it already, and after a delete it may lag behind the server. An object that
+   * asks for it is adopted instead: returns undefined, and its event makes it an output. Throws WriteError when the name
+   * is taken.
    */
-  async #applyAsNew(object: KubeObject, options: { readonly dryRun?: boolean } = {}): Promise<KubeObject> {
+  async #applyAsNew(object: KubeObject, options: { readonly dryRun?: boolean } = {}): Promise<KubeObject | undefined> {
     const { client, controllerName, parent, mapKey } = this.#options
     try {
       const uncached = client.with({ cached: () => undefined })
@@ -178,9 +182,31 @@ export class GroupWriter {
           { cause: error },
         )
       }
+      if (mayAdoptOnRequest(controllerName, parent, live)) {
+        if (options.dryRun !== true) await this.#adoptOnRequest(live, object)
+        return undefined
+      }
       const { reason, message } = refusal({ controllerName, parent }, identityOf(live), live)
       throw new WriteError(reason, message, { existing: [live], cause: error })
     }
+  }
+
+  async #adoptOnRequest(live: KubeObject, desired: KubeObject): Promise<void> {
+    const { client, onWrite } = this.#options
+    const { uid = null, resourceVersion = null, ownerReferences = [] } = live.metadata
+    const { labels = {}, annotations = {}, ownerReferences: owners = [] } = desired.metadata
+    // It was not applied yet: the digests are left to the apply.
+    const { [appliedAnnotation]: _applied, [seenAnnotation]: _seen, ...tags } = annotations
+    const metadata = {
+      uid,
+      resourceVersion,
+      ownerReferences: [...ownerReferences, ...owners],
+      labels,
+      annotations: { ...tags, [adoptByAnnotation]: null },
+    }
+    const merge = asJson({ metadata })
+    const after = await client.patch(live, keyOf(live), { merge }, { manager: `${client.manager}-adopt` })
+    onWrite({ op: 'adopt', before: live, after })
   }
 
   async #update({ observed, configuration }: Action & { op: 'update' }): Promise<void> {

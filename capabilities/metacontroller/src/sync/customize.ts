@@ -6,6 +6,7 @@ import type { HookVersion } from '../api.ts'
 import type { ObjectsOfKind } from '../engine/request.ts'
 import type { RelatedKind, ResolvedResource } from '../engine/resource.ts'
 import type { ResourceName } from '../engine/kinds.ts'
+import { syncRequestOf } from '../engine/annotations.ts'
 import { isRelated, relatedObjects } from '../engine/related.ts'
 import type { WebhookCaller } from '../hook/webhook.ts'
 import { clientKind } from '../runtime/client-kind.ts'
@@ -18,6 +19,8 @@ export interface CustomizeOptions {
   readonly pool: InformerPool
   readonly hook: WebhookCaller
   readonly version: HookVersion
+  /** Returns when a sync of all parents was requested last. */
+  readonly asked: () => string | undefined
   /** Returns the request of a parent. */
   readonly request: (parent: KubeObject) => Parameters<WebhookCaller['call']>[0]['request']
   readonly resolve: (name: ResourceName) => Promise<ResolvedResource>
@@ -56,7 +59,7 @@ export class Customize implements Disposable {
    */
   async related(parent: KubeObject, signal: AbortSignal): Promise<readonly ObjectsOfKind[] | undefined> {
     const { uid = '', generation, resourceVersion } = parent.metadata
-    const of = String(generation ?? resourceVersion)
+    const of = [generation ?? resourceVersion, syncRequestOf(parent), this.#options.asked()].join('|')
     let rules = this.#rules.get(uid)
     if (rules?.of !== of) {
       const next = await this.#ask(parent, of, signal)

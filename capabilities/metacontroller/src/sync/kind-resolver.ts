@@ -1,7 +1,7 @@
 // Looking up the kinds that a spec names: by discovery in a cluster, from files in commands.
 import type { ChildKind, ChildMethod, StatusCheck } from '../children/child.ts'
 import type { ResourceName } from '../engine/kinds.ts'
-import type { ResolvedResource } from '../engine/resource.ts'
+import type { IgnoredChanges, ResolvedResource } from '../engine/resource.ts'
 import type { ParentKind } from './flavour.ts'
 
 /** `updateStrategy` of a child resource. */
@@ -10,14 +10,19 @@ export interface ChildStrategy {
   readonly statusChecks?: { readonly conditions?: readonly StatusCheck[] }
 }
 
+/** A kind of children as a spec names it. */
+export interface ChildName extends ResourceName, IgnoredChanges, Pick<ChildKind, 'ownership'> {
+  readonly updateStrategy?: ChildStrategy
+}
+
 /** Looks up the kinds that a spec names. Throws ClientError or UnknownKindError for kinds that are not known. */
 export interface KindResolver {
   parent(name: ResourceName & { readonly ignoreStatusChanges?: boolean }): Promise<ParentKind>
-  child(name: ResourceName & { readonly updateStrategy?: ChildStrategy }): Promise<ChildKind>
+  child(name: ChildName): Promise<ChildKind>
 }
 
-/** Returns a child kind with the update method of its spec; OnDelete when it has none. */
-export function childKindOf(resource: ResolvedResource, strategy: ChildStrategy = {}): ChildKind {
-  const { method = 'OnDelete', statusChecks } = strategy
-  return { ...resource, method, statusChecks: statusChecks?.conditions ?? [] }
+/** Returns a child kind as its spec has it; its method is OnDelete when it has none. */
+export function childKindOf(resource: ResolvedResource, name: Omit<ChildName, keyof ResourceName>): ChildKind {
+  const { updateStrategy: { method = 'OnDelete', statusChecks } = {}, ownership = 'Controller', ...changes } = name
+  return { ...resource, method, statusChecks: statusChecks?.conditions ?? [], ownership, changes }
 }

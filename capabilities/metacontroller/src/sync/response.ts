@@ -4,6 +4,8 @@ import { isJsonObject } from '@fairlead/kube'
 import type { RelatedResource } from '../api.ts'
 import type { Child, ChildKind } from '../children/child.ts'
 import { childKey } from '../children/child.ts'
+import type { HookEvent } from '../engine/hook-event.ts'
+import { readEvents } from '../engine/hook-event.ts'
 import type { ResponseBody } from '../engine/response.ts'
 import { ResponseError, readOutput } from '../engine/response.ts'
 
@@ -19,6 +21,8 @@ export interface SyncResponse {
   readonly resyncAfterSeconds: number | undefined
   /** The finalizer may go. */
   readonly finalized: boolean
+  /** Events to record on the parent. */
+  readonly events: readonly HookEvent[]
 }
 
 /** The context that a response is read in. */
@@ -48,6 +52,7 @@ export function readSyncResponse(body: ResponseBody, context: SyncResponseContex
     annotations: readStrings(hook, 'annotations', value['annotations']),
     resyncAfterSeconds: readSeconds(hook, resyncAfterSeconds),
     finalized: finalized === true,
+    events: readEvents(value['events'], strict),
   }
 }
 

@@ -3,6 +3,7 @@ import type { Informer, InformerPool, ObjectChange } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { controllerOf } from '@fairlead/kube'
 import type { Child, ChildKind } from '../children/child.ts'
+import { ownersOf } from '../children/child.ts'
 import type { Candidates } from '../children/claims.ts'
 import type { ResolvedResource } from '../engine/resource.ts'
 import { kindProblem } from '../runtime/caches.ts'
@@ -19,12 +20,24 @@ export interface SyncCacheListener {
   onKnownChanged(): void
 }
 
-const byOwner = 'metacontroller-owner'
+interface OwnerIndex {
+  readonly name: string
+  readonly of: (object: KubeObject) => readonly string[]
+}
+
+const byController: OwnerIndex = {
+  name: 'metacontroller-owner',
+  of: (object) => ownersOf({ ownership: 'Controller' }, object),
+}
+const byAnyOwner: OwnerIndex = {
+  name: 'metacontroller-any-owner',
+  of: (object) => ownersOf({ ownership: 'Owner' }, object),
+}
 const orphansByNamespace = 'metacontroller-orphans'
 
-function ownerUid(object: KubeObject): readonly string[] {
-  const owner = controllerOf(object)
-  return owner === undefined ? [] : [owner.uid]
+/** The index by owner, with one function for all controllers: they share informers. */
+function ownerIndex({ ownership }: ChildKind): OwnerIndex {
+  return ownership === 'Owner' ? byAnyOwner : byController
 }
 
 function orphanNamespace(object: KubeObject): readonly string[] {
@@ -49,8 +62,11 @@ export class SyncCaches implements Disposable {
     this.#parents = flavour.parents.map(use)
     this.#children = flavour.children.map(use)
     this.#revisions = flavour.revisions === undefined ? [] : [use(revisionKind)]
-    for (const informer of [...this.#children, ...this.#revisions]) {
-      informer.addIndex(byOwner, ownerUid)
+    const kinds = [...flavour.children, ...this.#revisions.map(() => revisionKind)]
+    for (const [at, informer] of [...this.#children, ...this.#revisions].entries()) {
+      const kind = kinds[at]!
+      const { name, of } = ownerIndex(kind)
+      informer.addIndex(name, of)
       informer.addIndex(orphansByNamespace, orphanNamespace)
     }
   }
@@ -128,12 +144,12 @@ function candidates(
   informers: readonly Informer[],
   adopts: boolean,
 ): Candidates {
-  const of = (select: (cache: Informer['lastKnown']) => Iterable<KubeObject>): Child[] =>
+  const of = (select: (cache: Informer['lastKnown'], kind: ChildKind) => Iterable<KubeObject>): Child[] =>
     kinds.flatMap((kind, at) => {
       const cache = informers[at]?.lastKnown
-      return cache === undefined ? [] : [...select(cache)].map((object) => ({ kind, object }))
+      return cache === undefined ? [] : [...select(cache, kind)].map((object) => ({ kind, object }))
     })
-  const owned = of((cache) => cache.byIndex(byOwner, uid)).filter(
+  const owned = of((cache, kind) => cache.byIndex(ownerIndex(kind).name, uid)).filter(
     ({ object }) => namespace === undefined || object.metadata.namespace === namespace,
   )
   if (!adopts) return { owned, orphans: [] }
@@ -141,5 +157,5 @@ function candidates(
     namespace === undefined
       ? of((cache) => cache.values()).filter(({ object }) => controllerOf(object) === undefined)
       : of((cache) => cache.byIndex(orphansByNamespace, namespace))
-  return { owned, orphans }
+  return { owned, orphans: orphans.filter(({ kind }) => kind.ownership !== 'Owner') }
 }

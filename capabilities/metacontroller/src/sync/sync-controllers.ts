@@ -2,12 +2,13 @@
 // changes, stops it when it is deleted and reports its state.
 import type { Kind } from '@fairlead/client'
 import { CustomResourceDefinition, backoffDelay, isClientError } from '@fairlead/client'
-import type { Controller, Manager, ReconcileContext, Result } from '@fairlead/controller'
+import type { Controller, Manager, ObjectChange, ReconcileContext, Result } from '@fairlead/controller'
 import { after, anyOf, generationChanged, labelsChanged } from '@fairlead/controller'
 import type { Condition, KubeObject } from '@fairlead/kube'
 import { SelectorError, condition, isTerminating, parseApiVersion } from '@fairlead/kube'
 import { ServerSideApply, dynamicApply } from '../children/apply-strategy.ts'
 import type { ChildKind } from '../children/child.ts'
+import { syncRequestOf } from '../engine/annotations.ts'
 import type { ResourceName } from '../engine/kinds.ts'
 import type { ResolvedResource } from '../engine/resource.ts'
 import type { CallMetrics } from '../hook/call-metrics.ts'
@@ -31,6 +32,7 @@ import { syncReadiness } from './sync-readiness.ts'
 /** The part of a spec that all of these controllers have. */
 export interface SyncSpec extends HooksSpec {
   readonly resyncPeriodSeconds?: number
+  readonly maxConcurrentCalls?: number
 }
 
 /** A kind of controllers. */
@@ -56,6 +58,8 @@ interface Running {
   readonly generation: number
   readonly run: SyncRun
   readonly started: Promise<void>
+  /** When a sync of all its parents was requested last. */
+  requested: string | undefined
 }
 
 /** Milliseconds between two status reports of a run, and before the first one. */
@@ -80,7 +84,7 @@ export class SyncControllers<C extends KubeObject> {
     this.#settings = options.settings ?? defaultSettings
     this.#controller = manager
       .controller(options.name)
-      .for(options.kind, { when: anyOf(generationChanged, labelsChanged) })
+      .for(options.kind, { when: anyOf(generationChanged, labelsChanged, syncRequested) })
       .withOptions({ keepReady: false, everywhere: true })
       .onDeleted(({ key }) => {
         this.#lookups.delete(key.name)
@@ -134,6 +138,11 @@ export class SyncControllers<C extends KubeObject> {
       return refusal?.reason === 'UnknownKind' ? this.#retryLookup(context) : undefined
     }
     this.#lookups.delete(name)
+    const requested = syncRequestOf(object)
+    if (running !== undefined && isCurrent && running.requested !== requested) {
+      running.requested = requested
+      run.syncAll()
+    }
     // Clients that create a controller and then change it would conflict with a report in between.
     if (!isCurrent) return after(reportInterval)
     const state = run.state()
@@ -194,7 +203,7 @@ export class SyncControllers<C extends KubeObject> {
       flavour,
       hooks,
       resyncPeriodSeconds: spec.resyncPeriodSeconds,
-      workers: this.#settings.workers,
+      workers: spec.maxConcurrentCalls ?? this.#settings.workers,
       strategy:
         this.#settings.applyManager === undefined ? dynamicApply : new ServerSideApply(this.#settings.applyManager),
       resolve: (resource) => discoveredResource(this.#manager.client.discovery, resource),
@@ -206,7 +215,7 @@ export class SyncControllers<C extends KubeObject> {
       (error: unknown) => this.#manager.log.error('Could not start a controller', { name, error }),
     )
     const { uid = '', generation = 0 } = object.metadata
-    this.#running.set(name, { uid, generation, run, started })
+    this.#running.set(name, { uid, generation, run, started, requested: syncRequestOf(object) })
     return undefined
   }
 
@@ -284,12 +293,17 @@ class DiscoveredKinds implements KindResolver {
   }
 
   async child(name: Parameters<KindResolver['child']>[0]): Promise<ChildKind> {
-    return childKindOf(await this.#resource(name), name.updateStrategy)
+    return childKindOf(await this.#resource(name), name)
   }
 
   #resource(name: ResourceName): Promise<ResolvedResource> {
     return discoveredResource(this.#manager.client.discovery, name)
   }
+}
+
+/** Returns whether a sync of all parents of a controller was requested. */
+export function syncRequested({ object, previous }: ObjectChange): boolean {
+  return previous !== undefined && syncRequestOf(object) !== syncRequestOf(previous)
 }
 
 /** Returns the reason of Accepted=False for an error that the user can fix; undefined for all other errors. */

@@ -7,6 +7,8 @@ import type { ApplyStrategy } from '../children/apply-strategy.ts'
 import { ChildWriter } from '../children/child-writer.ts'
 import type { ChildAction } from '../children/child-plan.ts'
 import { planChildren } from '../children/child-plan.ts'
+import { withOwners } from '../children/child.ts'
+import type { HookEvent } from '../engine/hook-event.ts'
 import type { ObjectsOfKind } from '../engine/request.ts'
 import { syncRevisions } from '../revisions/revision-sync.ts'
 import type { OutputWrite } from '../runtime/writer.ts'
@@ -40,6 +42,8 @@ export interface SyncOutcome {
   /** More is known about the children than before: a rollout may go on, although nothing was written. */
   readonly again?: boolean
   readonly resyncAfterSeconds: number | undefined
+  /** Events that the hook asks for, about the parent. */
+  readonly events?: readonly HookEvent[]
 }
 
 const done: SyncOutcome = { isHeld: false, resyncAfterSeconds: undefined }
@@ -71,7 +75,10 @@ export async function syncParent(
   const hook = step === 'finalize' ? hooks.finalize : hooks.sync
   if (step === 'ignore' || hook === undefined) return done
   const finalizing = step === 'finalize'
-  const writer = new ChildWriter(client, parent, onWrite, strategy)
+  const writer = new ChildWriter(client, parent, onWrite, {
+    strategy,
+    controllerName: options.controller.metadata.name ?? '',
+  })
   const children = await writer.claim(flavour.claim(parent, caches.candidates(parent)))
   const related: readonly ObjectsOfKind[] | undefined =
     customize === undefined ? [] : await customize.related(parent, options.signal)
@@ -85,7 +92,7 @@ export async function syncParent(
     const group = revision === '' ? uid : `${uid}/${revision}`
     const body = await caller.call({ request, group, signal })
     const response = flavour.readResponse(body, { hook: hookName, parent, strict: caller.strict })
-    return { ...response, children: flavour.prepare(parent, response.children) }
+    return { ...response, children: withOwners(parent, flavour.prepare(parent, response.children)) }
   }
   const rules = managesChildren({ parent, finalizer, hasFinalizeHook }) ? flavour.revisions : undefined
   const response =
@@ -110,7 +117,7 @@ export async function syncParent(
   // A kind may have been lost during the call: a child that is missing is unknown then, not deleted.
   if (!caches.areKnown) return { ...done, isHeld: true }
   const write = { client, kind, change: flavour.parentChange(parent, response), onWrite }
-  const outcome = { isHeld: false, resyncAfterSeconds: response.resyncAfterSeconds }
+  const outcome = { isHeld: false, resyncAfterSeconds: response.resyncAfterSeconds, events: response.events }
   const isManaged = managesChildren({ parent, finalizer, hasFinalizeHook })
   const { before, after } = splitByFinalizer(isManaged ? plan : [], parent, response, flavour)
   let isFinished = false

@@ -13,13 +13,17 @@ import {
 } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { controllerOf, isConflict, isNamespaceTerminating, isTerminating, keyOf } from '@fairlead/kube'
+import type { HookEvent } from '../engine/hook-event.ts'
 import { HookBusyError } from '../engine/hook.ts'
 import { formatIdentity, identityOf } from '../engine/identity.ts'
 import type { ResourceName } from '../engine/kinds.ts'
 import type { ResolvedResource } from '../engine/resource.ts'
 import { ResponseError } from '../engine/response.ts'
 import { untilResync } from '../engine/resync.ts'
-import { parentChangeMatters } from '../engine/trigger.ts'
+import { childChangeMatters, parentChangeMatters } from '../engine/trigger.ts'
+import type { ChildKind } from '../children/child.ts'
+import { ownersOf } from '../children/child.ts'
+import { adoptByAnnotation, mayAdoptOnRequest, syncRequestOf } from '../engine/annotations.ts'
 import type { KindProblem } from '../runtime/caches.ts'
 import { isNewVersion } from '../runtime/group-index.ts'
 import type { FailingGroup, GroupRef } from '../runtime/group-state.ts'
@@ -106,6 +110,7 @@ export class SyncRun {
             hook: hooks.customize.caller,
             version: hooks.customize.version,
             request: (parent) => customizeRequest(current(), parent),
+            asked: () => syncRequestOf(current()),
             resolve,
             onChange: (uid) => this.#add(uid),
           })
@@ -113,13 +118,14 @@ export class SyncRun {
 
   /** Reads the caches and starts. */
   async start(): Promise<void> {
-    const { signal } = this.#options.manager
+    const { flavour, manager } = this.#options
+    const { signal } = manager
     await this.#caches.settled(signal)
     if (this.#stopped || signal.aborted) return
     this.#started = true
     this.#caches.subscribe({
       onParent: (kind, change) => this.#onParent(kind, change),
-      onChild: (_kind, change) => this.#onChild(change),
+      onChild: (kind, change) => this.#onChild(flavour.children[kind]!, change),
       onKnownChanged: () => this.#onKnownChanged(),
     })
     this.#onKnownChanged()
@@ -135,6 +141,11 @@ export class SyncRun {
     if (!this.#isRightMissing()) this.#grants.release()
     const parents = [...this.#parents.values()].filter(({ object }) => this.#isConcerned(object)).length
     return { parents, failing: this.#state.failing, problems: this.#caches.problems() }
+  }
+
+  /** Enqueues every parent: a sync of all was requested. */
+  syncAll(): void {
+    for (const uid of this.#parents.keys()) this.#add(uid)
   }
 
   /** Stops calling hooks and aborts calls in flight. Children stay. */
@@ -205,6 +216,7 @@ export class SyncRun {
       })
       if (!this.#state.setHeld(group, outcome.isHeld, releases) || outcome.again === true) this.loop.add(group)
       if (this.#state.succeed(group)) this.#options.onStateChange()
+      this.#record(parent.object, outcome.events ?? [])
       return this.#next(group, outcome, context.clock.now())
     } catch (error) {
       return this.#postponed(group, error, context.clock.now())
@@ -227,6 +239,14 @@ export class SyncRun {
       return after(retryAfter)
     }
     throw error instanceof ResponseError ? new RemoteError(error.code, error.message, { cause: error }) : error
+  }
+
+  /** Records the events that a hook asks for. */
+  #record(parent: KubeObject, events: readonly HookEvent[]): void {
+    const { manager } = this.#options
+    if (!manager.owns(parent.metadata.namespace)) return
+    for (const { type, reason, message } of events)
+      manager.recorder('metacontroller').record(parent, { type, reason, note: message, action: 'Sync' })
   }
 
   #next(group: GroupRef, { resyncAfterSeconds }: SyncOutcome, now: number): Result {
@@ -275,23 +295,27 @@ export class SyncRun {
     if (isConcerned) this.loop.add(group, type === 'added' ? 'low' : 'normal')
   }
 
-  #onChild(change: ObjectChange): void {
+  #onChild(kind: ChildKind, change: ObjectChange): void {
     if (!isNewVersion(change)) return
+    if (change.type === 'changed' && !childChangeMatters(change.previous, change.object, kind.changes)) return
     const { flavour, strategy } = this.#options
     if (change.type === 'removed' && strategy instanceof ServerSideApply)
       strategy.forget(change.object.metadata.uid ?? '')
     const owners = new Set<string>()
     for (const object of [change.object, change.previous]) {
-      const owner = object === undefined ? undefined : controllerOf(object)
-      if (owner !== undefined && this.#parents.has(owner.uid)) owners.add(owner.uid)
+      for (const uid of object === undefined ? [] : ownersOf(kind, object)) if (this.#parents.has(uid)) owners.add(uid)
     }
     for (const uid of owners) this.#add(uid)
     const { object } = change
-    if (!flavour.adopts || change.type === 'removed' || controllerOf(object) !== undefined) return
+    if (change.type === 'removed' || controllerOf(object) !== undefined) return
+    const name = this.controller.metadata.name ?? ''
+    const isAsked = object.metadata.annotations?.[adoptByAnnotation] !== undefined
+    if (!isAsked && (!flavour.adopts || kind.ownership === 'Owner')) return
     for (const [uid, parent] of this.#parents) {
       const { namespace } = parent.object.metadata
       if (namespace !== undefined && namespace !== object.metadata.namespace) continue
-      if (flavour.mayAdopt(parent.object, object)) this.#add(uid)
+      const isAdoptable = flavour.adopts && kind.ownership !== 'Owner' && flavour.mayAdopt(parent.object, object)
+      if (isAdoptable || (isAsked && mayAdoptOnRequest(name, parent.object, object))) this.#add(uid)
     }
   }
 

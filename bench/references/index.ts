@@ -1,5 +1,4 @@
-// `npm run bench -- references`: the figures of specs/references.md §5. Waits of minutes and hours pass on a fake clock;
-// latencies are real.
+// `npm run bench -- references`: the figures of specs/references.md §5. Waits pass on a fake clock; latencies are real.
 import type { Figure } from '../figure.ts'
 import { AwsCluster } from './cluster.ts'
 import { chain, orders, policy, role } from './objects.ts'

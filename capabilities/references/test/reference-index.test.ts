@@ -94,6 +94,29 @@ describe('cycles', () => {
     expect(index.cycle(id(from), id(to))?.objects.map(idKey)).toEqual(expected?.map((node) => idKey(id(node))))
   })
 
+  property.prop([graph, graph, nodes, nodes])('follow references that change', (before, after, from, to) => {
+    const index = new ReferenceIndex()
+    for (const edges of [before, after])
+      for (const node of ['a', 'b', 'c', 'd', 'e'])
+        index.set(
+          id(node),
+          edges.filter(([start]) => start === node).map(([, end]) => edge(id(end))),
+        )
+    const expected = cyclesOf(after).find((component) => component.includes(from) && component.includes(to))
+    expect(index.cycle(id(from), id(to))?.objects.map(idKey)).toEqual(expected?.map((node) => idKey(id(node))))
+  })
+
+  test('are not searched for in a long chain without one', () => {
+    const index = new ReferenceIndex()
+    const length = 20_000
+    // A search from each object would take 200 million steps.
+    for (let at = 0; at < length; at++) index.set(id(`a${at}`), [edge(id(`a${at + 1}`))])
+    const found = Array.from({ length }, (_, at) => index.cycle(id(`a${at}`), id(`a${at + 1}`)))
+    expect(found.every((one) => one === undefined)).toBe(true)
+    index.set(id(`a${length}`), [edge(id('a0'))])
+    expect(index.cycle(id('a7'), id('a8'))?.objects.length).toBe(length + 1)
+  })
+
   test('of 100,000 objects in a row need no recursion', () => {
     const edges = Array.from({ length: 100_000 }, (_, at): readonly [string, string] => [`${at}`, `${at + 1}`])
     expect(cyclesOf([...edges, ['100000', '0']])[0]?.length).toBe(100_001)

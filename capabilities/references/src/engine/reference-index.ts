@@ -1,5 +1,6 @@
 // References among objects of all kinds, in both directions. A change of a referent wakes the dependents that see
 // another value or readiness, and no other (originals/ack.md §6.4 step 10).
+import { AcyclicOrder } from './acyclic-order.ts'
 import { cyclesOf } from './cycles.ts'
 import { gate } from './gate.ts'
 import type { View } from './gate.ts'
@@ -57,6 +58,7 @@ export class ReferenceIndex {
   readonly #referents = new Map<string, Dependents>()
   /** Kind (`group/kind`) -> keys of the referents of that kind that something refers to. */
   readonly #kinds = new Map<string, Set<string>>()
+  readonly #order = new AcyclicOrder()
 
   /** Replaces the references of an object; none removes it. */
   set(id: ObjectId, edges: readonly Edge[]): void {
@@ -65,6 +67,12 @@ export class ReferenceIndex {
     const wanted = new Set(edges.map((edge) => `${idKey(edge.to)} ${viewKey(edge)}`))
     for (const edge of before) if (!wanted.has(`${idKey(edge.to)} ${viewKey(edge)}`)) this.#remove(key, edge)
     for (const edge of edges) this.#add(key, edge)
+    const [old, next] = [before, edges].map((list) => new Set(list.map(({ to }) => idKey(to)))) as [
+      Set<string>,
+      Set<string>,
+    ]
+    for (const to of old) if (!next.has(to)) this.#order.remove(key, to)
+    for (const to of next) if (!old.has(to)) this.#order.add(key, to)
     if (edges.length === 0) this.#edges.delete(key)
     else this.#edges.set(key, { id, edges })
   }
@@ -112,6 +120,7 @@ export class ReferenceIndex {
 
   /** Returns the cycle that holds the reference from one object to the other. */
   cycle(from: ObjectId, to: ObjectId): ObjectCycle | undefined {
+    if (!this.#order.hasCycle) return undefined
     const component = this.#component(from, to, () => true)
     if (component === undefined) return undefined
     const waiting = this.#component(from, to, ({ waitFor }) => waitFor === 'Synced')

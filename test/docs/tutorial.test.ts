@@ -18,6 +18,8 @@ const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 /** Where the page says `npm start`: the same, but in the reader's folder and on a free port. */
 const start = scripts['start']!.replace('apps/cli/bin/fairlead.js', `'${launcher}'`)
 const commands = {
+  // The packages are run from their sources.
+  node: `exec '${process.execPath}' --conditions=@fairlead/source "$@"`,
   npm: `[ "$1" = install ] && exit 0\n[ "$1" = start ] && exec ${start} --port 0\nexit 1`,
   npx: `command=$1; shift\n[ "$command" = fairlead ] && exec node '${launcher}' "$@"\nexec '${root}'/node_modules/.bin/$command "$@"`,
 }

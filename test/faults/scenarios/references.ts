@@ -33,11 +33,6 @@ export const referencesScenario: Scenario = {
   async change(client) {
     await client.apply(appObject('default', 'moves', { annotation: 'two' }))
     await client.patch(app, 'default/ends', { merge: { metadata: { annotations: { 'test.dev/database': null } } } })
-    await client.patch(
-      database,
-      'default/one',
-      { merge: { status: { host: 'other.example' } } },
-      { subresource: 'status' },
-    )
+    await client.patch(database, 'default/one', { merge: { spec: { host: 'other.example' } } })
   },
 }

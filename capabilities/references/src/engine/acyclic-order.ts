@@ -1,5 +1,5 @@
-// An order of the nodes of a graph in which every edge leads forward, kept edge by edge (Pearce and Kelly, 2006): with it
-// a graph without a cycle needs no search. Edges that would close a cycle are set aside.
+// An order of the nodes of a graph in which every edge leads forward, kept edge by edge (Pearce and Kelly, 2006): with
+// it a graph without a cycle needs no search. Edges that would close a cycle are set aside.
 
 /** The order of a graph. An edge is added once before it is removed. */
 export class AcyclicOrder {

@@ -60,6 +60,24 @@ function runsUp(project: string): Promise<string | undefined> {
   })
 }
 
+/** The folder of `fairlead envtest use` as installed: its kube-apiserver must say that it serves, and stop cleanly. */
+function servesAssets(project: string): Promise<string | undefined> {
+  const args = ['--no-install', 'fairlead', 'envtest', 'use', '-p', 'path', '--bin-dir', join(work, 'assets')]
+  const child = spawn(join(run('npx', args, project), 'kube-apiserver'), ['--secure-port=0'])
+  let output = ''
+  const tooLate = setTimeout(() => child.kill('SIGKILL'), readyMs)
+  child.stderr.on('data', (chunk: Buffer) => {
+    output += chunk.toString()
+    if (output.includes(' at https://')) child.kill('SIGTERM')
+  })
+  return new Promise((done) => {
+    child.on('exit', (code) => {
+      clearTimeout(tooLate)
+      done(code === 0 && output.includes('Serving Kubernetes') ? undefined : output)
+    })
+  })
+}
+
 try {
   // No build before it: packing builds.
   const archives = join(work, 'archives')
@@ -132,6 +150,8 @@ try {
     run('npx', ['--no-install', 'fairlead', 'pkg', 'render', folder], project)
     return readFileSync(join(folder, 'config.yaml'), 'utf8').includes('namespace: shop') ? undefined : 'not rendered'
   })
+  const assets = await servesAssets(project)
+  check('the folder of fairlead envtest use', assets === undefined, assets)
   const problem = await runsUp(project)
   check('fairlead up --example snapshot-schedule', problem === undefined, problem)
 } finally {

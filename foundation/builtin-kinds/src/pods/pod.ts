@@ -47,7 +47,10 @@ export const podStrategy: Strategy = {
     const spec = objectAt(old, 'spec')
     if (subresource === 'ephemeralcontainers') object['spec'] = withEphemeralContainers(spec, objectAt(object, 'spec'))
     else if (subresource === 'resize') object['spec'] = withResources(spec, objectAt(object, 'spec'))
-    else return
+    else {
+      if (subresource === '') addDefaultTolerations(ensureAt(object, 'spec'))
+      return
+    }
     keepMetadata(object, old)
   },
   validate: (object) => [

@@ -193,7 +193,8 @@ describe('an injected object', () => {
   test('keeps its data in the package when it is deleted, and the variant is not ready', async () => {
     await stage.configMap('east', { db: '10.0.0.1' })
     await stage.publish('web', 'v1', { 'endpoints.yaml': point })
-    await stage.apply('web', { injectors: [{ name: 'east' }] })
+    // The name of the field in the design.
+    await stage.apply('web', { injectionSelectors: [{ name: 'east' }] })
     await stage.ready('web')
     await stage.approve('edge.web.packagevariant-1')
     await stage.variant('web', ({ status }) => status?.downstreamTargets?.[0]?.lifecycle === 'Published')

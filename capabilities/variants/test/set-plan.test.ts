@@ -70,6 +70,21 @@ test('a plan creates, updates and deletes, each with its reason', () => {
   ])
 })
 
+test('packageNames beside a selector make a variant of each package in each Repository', () => {
+  const plan = planSet(
+    observed({
+      targets: [{ ...prod, packageNames: ['web', 'api'] }],
+      repositories: [repository('edge-1', { env: 'prod' }), repository('edge-2', { env: 'prod' }), repository('lab')],
+    }),
+  )
+  expect(summary(plan)).toEqual([
+    'create fleet-edge-1-web',
+    'create fleet-edge-1-api',
+    'create fleet-edge-2-web',
+    'create fleet-edge-2-api',
+  ])
+})
+
 test('nothing is deleted while the kind of a target is unavailable', () => {
   const targets = [prod, { objectSelector: { apiVersion: 'hr.example.com/v1', kind: 'Team' } }]
   const variants = [variant('fleet-edge-1-web', 'edge-1', 'web'), variant('fleet-red-web', 'red', 'web')]

@@ -1,6 +1,6 @@
-// Selection of an upstream by a range of versions.
+// Selection of an upstream by a range of versions and by workspace, and marks of the design in packages.
 import { expect, test } from 'vitest'
-import { observedRevision, selectUpstream, specErrors, withDefaults } from '@fairlead/variants'
+import { injectionPoints, observedRevision, selectUpstream, specErrors, withDefaults } from '@fairlead/variants'
 import type { PackageRevision } from '@fairlead/packages'
 
 /** A published revision of catalog/web; its version is a label of the revision, or of its Kptfile. */
@@ -72,3 +72,20 @@ test('a range that cannot be read is an error of the spec', () => {
   expect(specErrors(spec)).toEqual([message])
   expect(select('one dot x')).toMatchObject({ problem: message })
 })
+
+test('a draft is refused as an upstream', () => {
+  const drafts = [revision(1, undefined, { lifecycle: 'Draft', revision: 0 })].map(observedRevision)
+  expect(selectUpstream({ repo: 'catalog', package: 'web', workspaceName: 'v1' }, drafts)).toMatchObject({
+    revision: undefined,
+    problem: 'the upstream catalog.web.v1 is a Draft; only published revisions can be upstreams',
+  })
+})
+
+test.each(['kpt.dev/injected-resource', 'kpt.dev/injected-resource-name'])(
+  'the annotation %s names the object that was injected',
+  (annotation) => {
+    const annotations = `{kpt.dev/config-injection: required, ${annotation}: east}`
+    const files = { 'a.yaml': `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: ${annotations}}\n` }
+    expect(injectionPoints(files).points.map(({ injected }) => injected)).toEqual(['east'])
+  },
+)

@@ -8,7 +8,7 @@ ARG NODE_VERSION=24.21.0
 FROM node:${NODE_VERSION}-bookworm-slim AS install
 WORKDIR /build
 COPY archives/ archives/
-RUN npm install --prefix /opt/fairlead --omit=dev --ignore-scripts --no-audit --no-fund archives/*.tgz
+RUN npm install --prefix /opt/fairlead --omit=dev --ignore-scripts --no-audit --no-fund ./archives/*.tgz
 
 FROM node:${NODE_VERSION}-bookworm-slim
 # git for packages; ssh for repositories behind it.

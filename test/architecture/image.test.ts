@@ -29,6 +29,8 @@ test('runs the Node of the workspace, which is new enough for the command', () =
 
 test('installs the archives that npm run archives packs, and nothing else of the repository', () => {
   expect(all('COPY')).toEqual(['archives/ archives/', '--from=install /opt/fairlead /opt/fairlead'])
+  // Without the dot npm takes `archives/x.tgz` for a repository of GitHub.
+  expect(all('RUN')[0]).toMatch(/^npm install --prefix \/opt\/fairlead .* \.\/archives\/\*\.tgz$/)
   expect(text('.dockerignore').trim().split('\n')).toEqual(['*', '!archives'])
   expect(text('.gitignore')).toContain('/archives/\n')
   const needed = Object.entries(manifest('apps/cli')['dependencies'] as Record<string, string>)

@@ -4,6 +4,7 @@ import { addApiserverCommands } from './apiserver/commands.ts'
 import { addBackupCommands } from './backup/commands.ts'
 import { addCapabilityCommands } from './capability-command.ts'
 import { addCompletionCommands } from './completion/commands.ts'
+import { addDoctorCommand } from './doctor/commands.ts'
 import { describe } from './help-text.ts'
 import { addInstallCommands } from './install/commands.ts'
 import { addRunCommand } from './run/commands.ts'
@@ -32,6 +33,7 @@ export async function program(wanted?: string): Promise<Command> {
   addUpCommands(root)
   addApiserverCommands(root)
   addInstallCommands(root)
+  addDoctorCommand(root)
   addRunCommand(root)
   addBackupCommands(root)
   await addCapabilityCommands(root, wanted)

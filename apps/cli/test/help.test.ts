@@ -42,6 +42,8 @@ test("commands that use a cluster have kubectl's flags", () => {
     return flags.includes('--kubeconfig') && flags.includes('--context')
   })
   expect(flagged.map((path) => path.join(' '))).toEqual([
+    'doctor',
+    'run',
     'backup',
     'restore',
     'metacontroller drift',

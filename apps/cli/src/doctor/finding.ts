@@ -1,0 +1,17 @@
+// What `fairlead doctor` finds: one line each, with what to do.
+
+/** The outcome of one check. */
+export interface Finding {
+  readonly status: 'ok' | 'warn' | 'fail'
+  /** What was checked: `clock`, `rights of supply`. */
+  readonly check: string
+  /** What was found; for `warn` and `fail` also what to do. */
+  readonly message: string
+}
+
+/** Returns a finding of each status. */
+export const ok = (check: string, message: string): Finding => ({ status: 'ok', check, message })
+/** See {@link ok}. */
+export const warn = (check: string, message: string): Finding => ({ status: 'warn', check, message })
+/** See {@link ok}. */
+export const fail = (check: string, message: string): Finding => ({ status: 'fail', check, message })

@@ -143,7 +143,9 @@ function resourceOf(model: ServiceModel, all: GeneratorConfig, operation: string
   const added = addedFields(model, config, [input, output])
   const isIn = (fields: readonly ResourceField[], one: string): boolean =>
     fields.some((field) => field.name.toLowerCase() === one.toLowerCase())
-  const spec = inputFields.filter((field) => field.config?.readOnly !== true)
+  // A field that is read from another operation may be set as well; it is then in both sections.
+  const isReadOnly = ({ config: given }: ResourceField): boolean => given?.readOnly === true && given.from === undefined
+  const spec = inputFields.filter((field) => !isReadOnly(field))
   for (const field of added) if (field.config?.readOnly !== true && !isIn(spec, field.name)) spec.push(field)
   const returned = renamed(
     fieldsOf(model, returnedShape(model, output, outputWrapper)),
@@ -151,10 +153,13 @@ function resourceOf(model: ServiceModel, all: GeneratorConfig, operation: string
     // A field that is renamed on its way in has the same name on its way out.
     new Map([...(config.inputRenames.get(operation) ?? []), ...(config.outputRenames.get(operation) ?? [])]),
   )
-  const readOnly = inputFields.filter((field) => field.config?.readOnly === true)
+  const readOnly = inputFields.filter(isReadOnly)
   const status: ResourceField[] = []
-  for (const field of [...returned, ...readOnly, ...added.filter((one) => one.config?.readOnly === true)])
-    if (!isIn(spec, field.name) && !isIn(status, field.name) && !isOwnArn(name, field)) status.push(field)
+  const read = added.filter((one) => one.config?.readOnly === true)
+  for (const field of [...returned, ...readOnly, ...read]) {
+    const isNew = read.includes(field) || !isIn(spec, field.name)
+    if (isNew && !isIn(status, field.name) && !isOwnArn(name, field)) status.push(field)
+  }
   const byName = (a: ResourceField, b: ResourceField): number => (a.name < b.name ? -1 : 1)
   return { name, config, spec: spec.toSorted(byName), status: status.toSorted(byName) }
 }

@@ -24,6 +24,18 @@ const cases: readonly Case[] = [
     says: ['MapController copies', 'False KindStale'],
   },
   { scenario: 'map', kind: 'rules.test.example.com', says: ['MapController copies', 'False KindStale'] },
+  {
+    scenario: 'composite and decorator',
+    kind: 'ships.test.example.com',
+    deletions: /\/ships\//,
+    says: ['CompositeController fleets', 'False KindStale'],
+  },
+  {
+    scenario: 'composite and decorator',
+    kind: 'flags.test.example.com',
+    deletions: /\/flags\//,
+    says: ['DecoratorController flags', 'False KindStale'],
+  },
   { scenario: 'supply', kind: 'clustersupplychains.carto.run', says: ['Workload default/app', 'Unknown KindStale'] },
   { scenario: 'supply', kind: 'workloads.carto.run', says: ['Workload default/app', 'Unknown KindStale'] },
   { scenario: 'actions', kind: 'configmaps' },

@@ -41,13 +41,13 @@ export const commands: readonly Command[] = [
   }),
   command({
     name: 'test',
-    summary: 'Run cases for the hooks of map controllers',
+    summary: 'Run cases for the hooks of controllers',
     examples: ['fairlead map test cases/', 'fairlead map test cases/nightly.json --hook http://127.0.0.1:8080'],
     arguments: { path: { description: 'file or folder with cases (JSON)' } },
     options: {
       hook: {
         flags: '--hook <url>',
-        description: 'base address of the hooks under test; /map and /tombstone are appended',
+        description: 'base address of the hooks under test; /map, /sync and so on are appended',
       },
       resolve,
     },

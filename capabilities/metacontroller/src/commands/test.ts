@@ -1,5 +1,5 @@
-// `fairlead map test`: plays cases for the hooks of map controllers with the engine alone.
-import { inspect, isDeepStrictEqual } from 'node:util'
+// `fairlead metacontroller test`: plays cases for the hooks of controllers with the engine alone.
+import { isDeepStrictEqual } from 'node:util'
 import type { CommandContext } from '@fairlead/controller/command'
 import type { KubeObject } from '@fairlead/kube'
 import { isJsonArray, isJsonObject } from '@fairlead/kube'
@@ -10,11 +10,17 @@ import { playCase } from '../offline/case-player.ts'
 import { controllerUid } from '../offline/case-state.ts'
 import type { CaseResource, MapCase, WantedRequest, WantedWrite } from '../offline/map-case.ts'
 import { hasNamedHooks } from '../offline/map-case.ts'
-import { offlineHooks, withHookAt } from './offline-hooks.ts'
+import { contains, same, show } from '../offline/compare.ts'
+import type { SyncCase } from '../offline/sync-case.ts'
+import { playSyncCase } from '../offline/sync-case.ts'
+import type { SyncManifest } from '../offline/sync-rendering.ts'
+import type { OfflineSyncHooks } from './offline-hooks.ts'
+import { offlineHooks, offlineSyncHooks, withHookAt } from './offline-hooks.ts'
+import { syncDisagreements } from './sync-case-comparison.ts'
 
 interface CaseFile {
   readonly resources?: readonly CaseResource[]
-  readonly cases: readonly MapCase[]
+  readonly cases: readonly (MapCase | SyncCase)[]
 }
 
 interface Options {
@@ -33,7 +39,12 @@ export async function run(context: CommandContext<Options, { readonly path: stri
   for (const file of filesOf(context.arguments.path)) {
     const { cases, resources = [] } = readCaseFile(file)
     for (const entry of cases) {
-      const wrong = await disagreements(withHook(entry, hook), resources.map(definitionOf), addresses, context.signal)
+      const wrong = await disagreements(entry, {
+        hook,
+        definitions: resources.map(definitionOf),
+        addresses,
+        signal: context.signal,
+      })
       if (wrong.length === 0) passed++
       else failed++
       if (wrong.length > 0)
@@ -46,22 +57,37 @@ export async function run(context: CommandContext<Options, { readonly path: stri
   return failed === 0 ? 0 : 1
 }
 
-async function disagreements(
-  entry: MapCase,
-  definitions: readonly KubeObject[],
-  resolve: ReadonlyMap<string, string>,
-  signal: AbortSignal,
-): Promise<string[]> {
+/** What every case of a file is played with. */
+interface Setting {
+  readonly hook: string | undefined
+  readonly definitions: readonly KubeObject[]
+  readonly addresses: ReadonlyMap<string, string>
+  readonly signal: AbortSignal
+}
+
+async function disagreements(entry: MapCase | SyncCase, setting: Setting): Promise<readonly string[]> {
+  const { hook, definitions, addresses, signal } = setting
   try {
-    const outcome = await playCase(entry, {
+    if (isSyncCase(entry)) {
+      const hooksFor = (controller: SyncManifest): OfflineSyncHooks => offlineSyncHooks(controller, addresses, hook)
+      return syncDisagreements(entry, await playSyncCase(entry, { definitions, hooksFor, signal }))
+    }
+    const outcome = await playCase(withHook(entry, hook), {
       definitions,
-      hooksFor: (controller) => offlineHooks(controller, resolve),
+      hooksFor: (controller) => offlineHooks(controller, addresses),
       signal,
     })
     return Object.entries(entry.want).flatMap(([key, wanted]) => compare(key, wanted, outcome))
   } catch (error) {
     return [error instanceof Error ? error.message : String(error)]
   }
+}
+
+function isSyncCase(entry: MapCase | SyncCase): entry is SyncCase {
+  const { controller } = entry.input
+  return (
+    'kind' in controller && (controller.kind === 'CompositeController' || controller.kind === 'DecoratorController')
+  )
 }
 
 /**
@@ -157,22 +183,6 @@ function compareWarnings(wanted: readonly { readonly type?: string }[], { warnin
   return wanted.some(({ type }) => type === 'Warning') && warnings.length === 0
     ? ['events: wanted a Warning, got none']
     : []
-}
-
-function contains(at: string, wanted: unknown, got: unknown): string[] {
-  if (typeof wanted !== 'object' || wanted === null || typeof got !== 'object' || got === null)
-    return same(at, wanted, got)
-  return Object.entries(wanted).flatMap(([key, value]) =>
-    contains(`${at}.${key}`, value, (got as Record<string, unknown>)[key]),
-  )
-}
-
-function same(at: string, wanted: unknown, got: unknown): string[] {
-  return isDeepStrictEqual(wanted, got) ? [] : [`${at}: wanted ${show(wanted)}, got ${show(got)}`]
-}
-
-function show(value: unknown): string {
-  return inspect(value, { depth: null, breakLength: Infinity })
 }
 
 function withHook(entry: MapCase, base: string | undefined): MapCase {

@@ -8,7 +8,7 @@ import { readSyncResponse } from '../sync/response.ts'
 import { syncRequest } from '../sync/sync-request.ts'
 
 /** Annotation of attachments with the name of their DecoratorController. */
-const decoratorAnnotation = 'metacontroller.k8s.io/decorator-controller'
+export const decoratorAnnotation = 'metacontroller.k8s.io/decorator-controller'
 
 /** Begins the names of the finalizers of DecoratorControllers. */
 export const finalizerPrefix = 'metacontroller.io/decoratorcontroller-'

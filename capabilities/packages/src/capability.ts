@@ -72,13 +72,13 @@ export const packages: Capability = {
     if (dataFolder === undefined) resources.defer(() => rm(folder, { recursive: true, force: true }))
     const objects = resources.use(manager.use(RepositoryKind))
     const repositories = resources.use(new Repositories(manager, folder, objects))
-    const states = await RevisionStates.load(manager.client)
+    const states = new RevisionStates(manager.client)
     const engine = makeEngine(resources.use(new PackageRenderer()))
     const { client, access } = manager
     const namespaces = resources.use(manager.use(Namespace)).informer
     const service = resources.use(new PackageService({ repositories, states, engine, client, access, namespaces }))
     const packageStorage = new PackageStorage(repositories)
-    const controller = startRepositoryController(manager, repositories)
+    const controller = startRepositoryController(manager, repositories, states)
     // The first to stop: a run that meets a closed repository would report it.
     resources.defer(() => controller.stop())
     const storages: readonly ResourceStorage[] = [

@@ -158,6 +158,26 @@ test('keeps the labels of a revision as they were when its remote refuses the ch
   expect((await stage.client.update(proposed)).metadata.labels).toEqual({ team: 'b' })
 })
 
+test('starts without the right to read its states, says so, and serves no revision without its labels', async () => {
+  await stage.register('blueprints')
+  const labels = { team: 'a' }
+  await stage.create('blueprints', 'web', 'one', undefined, { metadata: { labels } })
+  await stage.stopCapability()
+  const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole' }
+  const { rules } = (await stage.client.get(role, 'packages')) as unknown as {
+    rules: readonly { resources: string[] }[]
+  }
+  const others = rules.filter(({ resources }) => !resources.includes('packagerevs'))
+  await stage.client.patch(role, 'packages', { merge: { rules: others } })
+  await stage.startCapability()
+  const seen = await stage.repository('blueprints', (object) => conditionOf(object)?.[1] === 'StateUnknown')
+  expect(conditionOf(seen)?.[2]).toContain('cannot list resource "packagerevs"')
+  await expect(names()).rejects.toMatchObject({ status: { code: 503 } })
+  await stage.client.patch(role, 'packages', { merge: { rules } })
+  await readAgain('blueprints')
+  await eventually(async () => expect((await stage.revision('blueprints.web.one')).metadata.labels).toEqual(labels))
+})
+
 test('publishes many packages of one repository at a time', async () => {
   const remote = stage.bareRepository('remote')
   await stage.register('blueprints', { repo: remote })

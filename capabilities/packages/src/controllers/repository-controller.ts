@@ -1,7 +1,7 @@
 // The controller of Repositories: opens them, reads their remotes on schedule, and reports in the status.
 import { after, RemoteError } from '@fairlead/controller'
 import type { Controller, Manager, ReconcileContext, Result, StatusFields } from '@fairlead/controller'
-import { condition, formatTime } from '@fairlead/kube'
+import { condition, formatTime, StatusError } from '@fairlead/kube'
 import type { Condition } from '@fairlead/kube'
 import { RepositoryKind } from '../api.ts'
 import type { Repository } from '../api.ts'
@@ -9,6 +9,7 @@ import { GitError } from '../git/git-error.ts'
 import { nextTime, parseCron } from '../runtime/cron.ts'
 import type { PackageRepository } from '../runtime/package-repository.ts'
 import type { Repositories } from '../runtime/repositories.ts'
+import type { RevisionStates } from '../runtime/revision-states.ts'
 
 /** Milliseconds between two readings of a remote (spec packages §2.2); up to a tenth is added as jitter. */
 const pollInterval = 60_000
@@ -19,19 +20,24 @@ const concurrency = 8
 const finalizer = 'config.porch.kpt.dev/repositories'
 
 /** Starts the controller. */
-export function startRepositoryController(manager: Manager, repositories: Repositories): Controller<Repository> {
+export function startRepositoryController(
+  manager: Manager,
+  repositories: Repositories,
+  states: RevisionStates,
+): Controller<Repository> {
   return manager
     .controller('repositories')
     .for(RepositoryKind)
     .withOptions({ concurrency })
     .finalizer(finalizer, ({ object }) => repositories.discard(object))
-    .reconcile((context) => reconcile(context, manager, repositories))
+    .reconcile((context) => reconcile(context, manager, repositories, states))
 }
 
 async function reconcile(
   context: ReconcileContext<Repository>,
   manager: Manager,
   repositories: Repositories,
+  states: RevisionStates,
 ): Promise<Result> {
   const { object, key, signal, status } = context
   const problem = unsupported(object)
@@ -43,20 +49,25 @@ async function reconcile(
   }
   let repository: PackageRepository | undefined
   try {
+    // Without its state, a revision would be served without its labels, owners and finalizers.
+    await states.load()
     repository = await repositories.open(object, signal)
     const rewritten = await repository.sync(signal)
     if (rewritten !== undefined)
       context.events.warning('BranchRewritten', rewrittenMessage(repository, rewritten), { action: 'Sync' })
   } catch (error) {
-    if (!(error instanceof GitError) || error.code === 'Closed') throw error
     signal.throwIfAborted()
+    const isStateUnknown = error instanceof StatusError && repository === undefined
+    const code = isStateUnknown ? 'StateUnknown' : error instanceof GitError ? error.code : 'Closed'
+    if (code === 'Closed') throw error
     const { lastFullSyncTime } = object.status ?? {}
+    const { message } = error as Error
     await status.apply({
       ...counts(repository),
       ...(lastFullSyncTime !== undefined && { lastFullSyncTime }),
-      conditions: [notReady(error.code, error.message)],
+      conditions: [notReady(code, message)],
     })
-    throw new RemoteError(error.code, error.message, { cause: error })
+    throw isStateUnknown ? error : new RemoteError(code, message, { cause: error })
   } finally {
     repositories.attempted(key)
   }

@@ -47,22 +47,24 @@ export const noState: RevisionState = { metadata: {} }
 export class RevisionStates {
   readonly #client: Client
   #objects = new Map<string, PackageRev>()
+  #loading: Promise<void> | undefined
   /** The last change of each state that is being changed. */
   readonly #last = new Map<string, Promise<void>>()
 
-  private constructor(client: Client) {
+  constructor(client: Client) {
     this.#client = client
   }
 
-  /** Reads all states. */
-  static async load(client: Client): Promise<RevisionStates> {
-    const states = new RevisionStates(client)
-    await states.reload()
-    return states
+  /** Reads all states, once. Failed reads are tried again by the next call. @throws StatusError */
+  async load(): Promise<void> {
+    this.#loading ??= this.#load().catch((error: unknown) => {
+      this.#loading = undefined
+      throw error
+    })
+    await this.#loading
   }
 
-  /** Reads all states again, as after a restore of the cluster. */
-  async reload(): Promise<void> {
+  async #load(): Promise<void> {
     const { items } = await this.#client.list(PackageRevKind)
     this.#objects = new Map(items.map((object) => [keyOf(object.metadata.namespace!, object.metadata.name!), object]))
   }

@@ -274,7 +274,11 @@ class Trial implements AsyncDisposable {
   }
 
   async #state(): Promise<Readonly<Record<string, JsonObject>>> {
-    return Object.fromEntries((await this.#objects()).map((object) => [identityOf(object), summaryOf(object)]))
+    const outside = this.#scenario.outside?.()
+    return {
+      ...Object.fromEntries((await this.#objects()).map((object) => [identityOf(object), summaryOf(object)])),
+      ...(outside === undefined ? {} : { outside }),
+    }
   }
 
   /** Waits until no request is under way and nothing is written. */

@@ -2,7 +2,7 @@
 import type { ApiServer } from '@fairlead/apiserver'
 import type { Client, KindLike } from '@fairlead/client'
 import type { Capability, PolicyRule } from '@fairlead/controller'
-import type { KubeObject } from '@fairlead/kube'
+import type { JsonObject, KubeObject } from '@fairlead/kube'
 
 /** The scenario. Its objects are in the namespace `default` or cluster-scoped. */
 export interface Scenario {
@@ -22,6 +22,8 @@ export interface Scenario {
   companion?(server: ApiServer): Promise<AsyncDisposable>
   /** Makes what lies outside of the cluster, anew for each trial. */
   prepare?(): void
+  /** Returns the state of what lies outside of the cluster, to be compared in the end. */
+  outside?(): JsonObject
   /**
    * Reports whether the end state is reached, for controllers that work outside of the cluster and by the real clock:
    * their silence does not show that they are idle.

@@ -1,6 +1,7 @@
 // All scenarios.
 import type { Scenario } from '../scenario.ts'
 import { actionsScenario } from './actions.ts'
+import { awsScenario } from './aws.ts'
 import { mapScenario } from './map.ts'
 import { packagesScenario } from './packages.ts'
 import { referencesScenario } from './references.ts'
@@ -17,4 +18,5 @@ export const scenarios: readonly Scenario[] = [
   referencesScenario,
   packagesScenario,
   variantsScenario,
+  awsScenario,
 ]

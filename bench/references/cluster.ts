@@ -60,7 +60,7 @@ export class AwsCluster implements AsyncDisposable {
     const cluster = new AwsCluster(clock, server, timed, await FakeAwsServer.start(timed))
     await cluster.during(installDefinitions(cluster.client, [...references.crds, ...aws.crds]))
     const client = new Client({ transport: server.transport(), clock })
-    const settings = { deletionPolicy: 'delete', resync, region, tags: {} } as const
+    const settings = { deletionPolicy: 'delete', resync, region, tags: [] } as const
     cluster.#manager = await cluster.during(
       Manager.start({
         client,

@@ -17,6 +17,8 @@ const rules: readonly PolicyRule[] = [
       { apiGroups: [group], resources: plurals.map((plural) => `${plural}/status`), verbs: ['patch'] },
     ]
   }),
+  // Their annotations place resources.
+  { apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: ['references.fairlead.dev'], resources: ['referencegrants'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
@@ -40,12 +42,14 @@ export const aws: Capability = {
     })
     const controllers = new ResourceControllers(manager, {
       kinds: resourceKinds.map((kind) => withResync(kind, flags)),
-      resources: (kind, region) => connection.manager(kind, region),
+      resources: (kind, region, _object, endpoint) => connection.manager(kind, region, endpoint),
       settings: {
         deletionPolicy: flags.deletionPolicy,
         resync: flags.resync,
+        ...(flags.endpointUrls === undefined ? {} : { endpointUrls: flags.endpointUrls }),
+        ...(flags.accountId === undefined ? {} : { accountId: flags.accountId }),
+        ...(flags.resourceTags === undefined ? {} : { tags: flags.resourceTags }),
         region: regionOf(environment),
-        tags: { 'services.k8s.aws/controller-version': 'fairlead' },
       },
       crossNamespace: flags.crossNamespace,
     })

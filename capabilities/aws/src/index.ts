@@ -1,7 +1,7 @@
 // Public API of @fairlead/aws. Start with `reconcileResource`, which decides; the controllers carry it out.
 export { reconcileResource } from './engine/reconcile.ts'
 export type { ObjectStore, Outcome, ReconcileInput, Settings } from './engine/reconcile-input.ts'
-export type { Change, Observed, ResourceManager } from './engine/resource-manager.ts'
+export type { Change, Observed, ResourceManager, TagChange } from './engine/resource-manager.ts'
 export type { ResourceKind, ResourceStates } from './engine/resource-kind.ts'
 export type { ResourceStatus } from './engine/resource-status.ts'
 export { lateInitialized } from './engine/delta.ts'

@@ -137,6 +137,7 @@ function readingFirst(manager: ResourceManager, state: Observed | undefined, api
       return api.left.length === 0 ? undefined : manager.read(spec, status)
     },
     tags: async () => ({}),
+    tag: (observed, change) => manager.tag(observed, change),
     create: (spec, tags) => manager.create(spec, tags),
     update: (change) => manager.update(change),
     delete: (spec, observed) => manager.delete(spec, observed),

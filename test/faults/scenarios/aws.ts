@@ -90,7 +90,7 @@ export const awsScenario: Scenario = {
       const controllers = new ResourceControllers(manager, {
         kinds: resourceKinds,
         resources: (kind) => managerFor(kind, (service) => cloud.api(manager.clock, service)),
-        settings: { deletionPolicy: 'delete', resync: 36_000_000, region, tags: {} },
+        settings: { deletionPolicy: 'delete', resync: 36_000_000, region, tags: [] },
         crossNamespace: false,
       })
       return { stop: async () => controllers[Symbol.dispose]() }

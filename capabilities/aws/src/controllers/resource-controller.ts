@@ -16,12 +16,17 @@ import type { KubeObject } from '@fairlead/kube'
 import { ReferenceWatch } from '@fairlead/references'
 import type { ObjectId } from '@fairlead/references'
 import { conditionsFor } from '../engine/conditions.ts'
-import { regionAnnotation } from '../engine/policies.ts'
+import { placementOf } from '../engine/placement.ts'
+import type { PlacementSettings } from '../engine/placement.ts'
 import type { Outcome, Settings } from '../engine/reconcile-input.ts'
-import { reconcileResource } from '../engine/reconcile.ts'
+import { reconcileResource, refused } from '../engine/reconcile.ts'
 import type { ResourceKind } from '../engine/resource-kind.ts'
 import type { ResourceManager } from '../engine/resource-manager.ts'
-import { lastFields, statusOf, storedReferences } from '../engine/resource-status.ts'
+import { lastFields, storedReferences } from '../engine/resource-status.ts'
+import { defaultTags, renderTags } from '../engine/tag-template.ts'
+import type { TagTemplate } from '../engine/tag-template.ts'
+import { Claims } from '../runtime/claims.ts'
+import { Namespaces } from '../runtime/namespaces.ts'
 import { ClusterStore } from '../runtime/object-store.ts'
 
 /** Options of {@link ResourceControllers}. */
@@ -32,8 +37,11 @@ export interface ResourceControllersOptions {
     kind: ResourceKind,
     region: string,
     object: KubeObject,
+    /** Base URL that the namespace of the object chose, and the settings allow. */
+    endpoint: string | undefined,
   ) => ResourceManager | Promise<ResourceManager>
-  readonly settings: Settings
+  readonly settings: Omit<Settings, 'tags'> &
+    Omit<PlacementSettings, 'region'> & { readonly tags?: readonly TagTemplate[] }
   readonly crossNamespace: boolean
   /** Kinds that are only read as referents: another process reconciles them. */
   readonly unmanaged?: readonly string[]
@@ -58,6 +66,8 @@ export class ResourceControllers implements Disposable {
   readonly #manager: Manager
   readonly #controllers = new Map<string, Controller>()
   readonly #watch: ReferenceWatch<ResourceKind>
+  readonly #namespaces: Namespaces
+  readonly #claims: Claims
 
   constructor(manager: Manager, options: ResourceControllersOptions) {
     const { kinds, crossNamespace, unmanaged = [], concurrency = 4 } = options
@@ -72,6 +82,8 @@ export class ResourceControllers implements Disposable {
         .reconcile((context) => this.#reconcile(kind, context))
       this.#controllers.set(`${kind.group}/${kind.kind}`, controller as unknown as Controller)
     }
+    this.#namespaces = new Namespaces(manager, (namespace) => this.#wakeNamespace(namespace))
+    this.#claims = new Claims(manager, kinds)
     this.#watch = new ReferenceWatch({
       manager,
       kinds,
@@ -95,6 +107,8 @@ export class ResourceControllers implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#claims[Symbol.dispose]()
+    this.#namespaces[Symbol.dispose]()
     this.#watch[Symbol.dispose]()
   }
 
@@ -103,13 +117,18 @@ export class ResourceControllers implements Disposable {
     const { settings } = this.#options
     const id: ObjectId = { group: kind.group, kind: kind.kind, namespace: key.namespace, name: key.name }
     const finalizer = finalizerOf(kind)
-    const region = this.#regionOf(object)
     const isDeleted = object.metadata.deletionTimestamp !== undefined
     const unknown = isDeleted ? await this.#watch.unknownDependents(id) : undefined
     if (unknown !== undefined) {
       await status.apply(waitingFor(object, unknown))
       // The definition of a kind that is not served is not watched.
       return after(absentKindRetry)
+    }
+    const namespaceAnnotations = await this.#namespaces.annotations(key.namespace)
+    const { endpoint, refusal, region } = placementOf(object, namespaceAnnotations, settings)
+    if (refusal !== undefined) {
+      await status.apply(refused(object, refusal).status)
+      return undefined
     }
     let outcome: Outcome
     try {
@@ -118,9 +137,9 @@ export class ResourceControllers implements Disposable {
         object,
         kind,
         finalizer,
-        settings: { ...settings, region },
+        settings: { ...settings, region, tags: renderTags(settings.tags ?? defaultTags, object, kind) },
         now: clock.now(),
-        manager: await this.#options.resources(kind, region, object),
+        manager: await this.#options.resources(kind, region, object, endpoint),
         referents: this.#watch,
         store: new ClusterStore({
           client,
@@ -131,7 +150,9 @@ export class ResourceControllers implements Disposable {
           onHold: () => this.#watch.creating(id),
           onRelease: () => this.#watch.created(id),
         }),
+        namespaceAnnotations,
         dependents: () => this.#watch.dependents(id),
+        claim: (arn, creator) => this.#claims.claim(arn, { id, uid: object.metadata.uid }, creator),
       })
     } catch (error) {
       // The finalizer may not have been added: what waits for this object looks at it again.
@@ -148,10 +169,13 @@ export class ResourceControllers implements Disposable {
     return after(isResync ? requeueAfter * (1 - 0.1 * this.#manager.random()) : requeueAfter)
   }
 
-  /** Returns the region of an object: where its resource is, else the one that it asks for, else the default. */
-  #regionOf(object: KubeObject): string {
-    const metadata = statusOf(object)['ackResourceMetadata'] as { readonly region?: string } | undefined
-    return metadata?.region ?? object.metadata.annotations?.[regionAnnotation] ?? this.#options.settings.region
+  #wakeNamespace(namespace: string): void {
+    for (const { group, kind, version } of this.#options.kinds) {
+      const controller = this.#controllers.get(`${group}/${kind}`)
+      const objects = this.#manager.informers.peek(clientKind(`${group}/${version}`, kind))?.lastKnown
+      for (const { metadata } of objects?.list({ namespace }) ?? [])
+        controller?.enqueue({ namespace, name: metadata.name ?? '' })
+    }
   }
 }
 

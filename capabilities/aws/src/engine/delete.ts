@@ -6,7 +6,7 @@ import { AwsError } from './aws-error.ts'
 import { conditionsFor } from './conditions.ts'
 import type { Findings } from './conditions.ts'
 import { withoutReferences } from './delta.ts'
-import { isOwn } from './ownership.ts'
+import { isOwn, ownerOf } from './ownership.ts'
 import type { Policies } from './policies.ts'
 import type { Outcome, ReconcileInput } from './reconcile-input.ts'
 import { mayAppear, pollInterval, visibilityRetry } from './requeue.ts'
@@ -67,9 +67,10 @@ async function remove(input: ReconcileInput, policies: Policies, resolved: JsonO
   }
   const isStranger =
     observed !== undefined &&
-    policies.adoption === 'none' &&
-    confirmedArn(object) === undefined &&
-    !(await isOwn(manager, observed, object))
+    ((policies.adoption === 'none' &&
+      confirmedArn(object) === undefined &&
+      !(await isOwn(manager, observed, object))) ||
+      (await ownerOf(input, observed)) !== undefined)
   if (observed === undefined || isStranger) {
     await store.release()
     return {}

@@ -1,10 +1,15 @@
 // Settings of the process that ACK's controllers have as flags, under their names. Pure.
 import { SettingError } from '@fairlead/controller'
+import type { PlacementSettings } from './placement.ts'
 import type { Settings } from './reconcile-input.ts'
+import { parseTemplates } from './tag-template.ts'
+import type { TagTemplate } from './tag-template.ts'
 import type { ResourceKind } from './resource-kind.ts'
 
 /** The flags of a process. */
-export interface Flags extends Pick<Settings, 'deletionPolicy' | 'resync'> {
+export interface Flags extends Pick<Settings, 'deletionPolicy' | 'resync'>, Omit<PlacementSettings, 'region'> {
+  /** Tags of created resources, with their templates. */
+  readonly resourceTags?: readonly TagTemplate[]
   /** Set when references may cross namespaces without a ReferenceGrant. */
   readonly crossNamespace: boolean
   /** Milliseconds until a resource in the wanted state is read again, by the kind in lower case. */
@@ -30,6 +35,22 @@ const parsers: Readonly<Record<string, Parse>> = {
       throw new SettingError(`enable-cross-namespace=${value}: write true or false`)
     return { ...flags, crossNamespace: value === 'true' }
   },
+  'allowed-endpoint-urls': (flags, value) => ({
+    ...flags,
+    endpointUrls: value.split(',').map((url) => {
+      if (!/^https?:$/.test(URL.parse(url.trim())?.protocol ?? ''))
+        throw new SettingError(
+          `allowed-endpoint-urls=${value}: write URLs such as https://aws.example:4566, with commas`,
+        )
+      return url.trim()
+    }),
+  }),
+  'aws-account-id': (flags, value) => {
+    if (!/^\d{12}$/.test(value))
+      throw new SettingError(`aws-account-id=${value}: write the twelve digits of an account`)
+    return { ...flags, accountId: value }
+  },
+  'resource-tags': (flags, value) => ({ ...flags, resourceTags: parseTemplates(value) }),
   'reconcile-default-resync-seconds': (flags, value) => ({
     ...flags,
     resync: parseSeconds(value, `reconcile-default-resync-seconds=${value}`),

@@ -2,6 +2,7 @@
 import type { KubeObject } from '@fairlead/kube'
 import type { DependentState, ObjectId, Referents } from '@fairlead/references'
 import type { AwsError } from './aws-error.ts'
+import type { Annotations } from './policies.ts'
 import type { ResourceKind } from './resource-kind.ts'
 import type { ResourceManager } from './resource-manager.ts'
 import type { ResourceStatus } from './resource-status.ts'
@@ -39,8 +40,15 @@ export interface ReconcileInput {
   readonly manager: ResourceManager
   readonly referents: Referents
   readonly store: ObjectStore
+  /** Annotations of its namespace; none when left out. */
+  readonly namespaceAnnotations?: Annotations
   /** Returns the objects that refer to this one. */
   dependents(): readonly DependentState[]
+  /**
+   * Claims a resource for this object, or returns the other object that has it; `creator` is the UID of the object that
+   * it was created for. Always claimed when left out.
+   */
+  claim?(arn: string, creator: string | undefined): ObjectId | undefined
 }
 
 /** Outcome of a reconcile. */

@@ -1,31 +1,47 @@
 // Reconciles one object with its resource (originals/ack.md §3): resolve, read, create or adopt or update. Start with
 // `reconcileResource`; deletion is in delete.ts.
 import { isTerminating } from '@fairlead/kube'
-import type { JsonObject } from '@fairlead/kube'
-import { referencesCondition, resolveReferences } from '@fairlead/references'
+import type { JsonObject, KubeObject } from '@fairlead/kube'
+import { formatId, referencesCondition, resolveReferences } from '@fairlead/references'
 import type { Resolution } from '@fairlead/references'
 import { AwsError, meaningOf } from './aws-error.ts'
 import { conditionTypes, conditionsFor, presentSynced } from './conditions.ts'
 import type { Finding, Findings } from './conditions.ts'
 import { deleteResource } from './delete.ts'
 import { deltaOf, withoutReferences } from './delta.ts'
-import { creationTags, isOwn } from './ownership.ts'
+import { creationTags, isOwn, ownerOf } from './ownership.ts'
 import { adoptedAnnotation, policiesOf } from './policies.ts'
 import type { Policies } from './policies.ts'
 import type { Outcome, ReconcileInput } from './reconcile-input.ts'
 import { mayAppear, pollInterval, propagationRetry, visibilityRetry } from './requeue.ts'
 import { stateOf } from './resource-kind.ts'
 import type { Observed } from './resource-manager.ts'
+import { tagChange, tagsOf, withoutSystemTags } from './tag-delta.ts'
 import { confirmedArn, lastFields, observedFields, statusOf, storedReferences } from './resource-status.ts'
+import type { ResourceStatus } from './resource-status.ts'
 
 /** Milliseconds until a resource that should be there already is looked for again. */
 const absentRetry = 60_000
 
 /** Reconciles one object. Throws what is no AwsError. */
 export async function reconcileResource(input: ReconcileInput): Promise<Outcome> {
-  const policies = policiesOf(input.object, input.settings.deletionPolicy)
-  if (isTerminating(input.object)) return deleteResource(input, policies)
+  const { kind, namespaceAnnotations = {}, object, settings } = input
+  const policies = policiesOf(object, kind, namespaceAnnotations, settings.deletionPolicy)
+  if (policies.invalid !== undefined) return refused(object, { reason: 'InvalidAnnotation', message: policies.invalid })
+  if (isTerminating(object)) return deleteResource(input, policies)
   return new Reconcile(input, policies).run()
+}
+
+/** Returns the outcome of an object for which no call may be made: what is known of its resource stays. */
+export function refused(object: KubeObject, terminal: Finding): Outcome & { readonly status: ResourceStatus } {
+  const references = storedReferences(object)
+  return {
+    status: {
+      ...lastFields(object),
+      ...(references.length === 0 ? {} : { resolvedReferences: references }),
+      conditions: conditionsFor({ synced: { status: 'Unknown', ...terminal }, terminal }),
+    },
+  }
 }
 
 class Reconcile {
@@ -74,8 +90,18 @@ class Reconcile {
     const refusal = await this.#takeOver(observed)
     if (refusal !== undefined) return refusal
     if (resolved === undefined) return this.#kept({})
+    await this.#tag(own, observed)
     const fields = deltaOf(kind, own, observed.spec)
     return fields.length === 0 ? this.#kept({}) : this.#update(own, observed, fields)
+  }
+
+  /** Changes the tags of a resource to those of the spec. */
+  async #tag(spec: JsonObject, observed: Observed): Promise<void> {
+    const { manager, settings } = this.#input
+    const wanted = tagsOf(spec['tags'])
+    if (wanted === undefined) return
+    const change = tagChange(wanted, observed.tags ?? (await manager.tags(observed)), settings.tags)
+    if (change !== undefined) await manager.tag(observed, change)
   }
 
   async #create(spec: JsonObject): Promise<Outcome> {
@@ -104,7 +130,7 @@ class Reconcile {
     }
     let created: Observed
     try {
-      created = await manager.create(spec, creationTags(object, settings.tags))
+      created = await manager.create(withoutSystemTags(spec), creationTags(object, settings.tags))
     } catch (error) {
       // A refusal says that there is no resource; after anything else there may be one.
       if (error instanceof AwsError && ['terminal', 'refused'].includes(meaningOf(error, kind))) await store.release()
@@ -127,6 +153,14 @@ class Reconcile {
       const message = `a ${kind.kind} of this name exists already; adopt it by the annotation services.k8s.aws/adoption-policy`
       const terminal = { reason: 'ResourceAlreadyExists', message }
       return this.#outcome({ synced: { status: 'False', ...terminal }, terminal })
+    }
+    const other = await ownerOf(this.#input, observed)
+    if (other !== undefined) {
+      if (holds) await store.release()
+      this.#fields = {}
+      const message = `the ${kind.kind} is that of ${formatId(other)}; another object cannot have it as well`
+      const terminal = { reason: 'ResourceOwnedByAnotherObject', message }
+      return this.#outcome({ synced: { status: 'False', ...terminal }, terminal }, absentRetry)
     }
     if (!holds) await store.hold()
     if (adoption !== 'none' && object.metadata.annotations?.[adoptedAnnotation] !== 'true')

@@ -7,6 +7,16 @@ export interface Observed {
   readonly spec: JsonObject
   readonly status: JsonObject
   readonly arn?: string
+  /** Its tags, where the read returned them. */
+  readonly tags?: Readonly<Record<string, string>>
+}
+
+/** A change of tags. */
+export interface TagChange {
+  /** Tags to add, or to give another value. */
+  readonly set: Readonly<Record<string, string>>
+  /** Keys of tags to remove. */
+  readonly remove: readonly string[]
 }
 
 /** A change of a resource. */
@@ -28,6 +38,8 @@ export interface ResourceManager {
   read(spec: JsonObject, status: JsonObject): Promise<Observed | undefined>
   /** Returns the tags of a resource that was read. */
   tags(observed: Observed): Promise<Readonly<Record<string, string>>>
+  /** Changes the tags of a resource that was read. */
+  tag(observed: Observed, change: TagChange): Promise<void>
   create(spec: JsonObject, tags: Readonly<Record<string, string>>): Promise<Observed>
   /** Changes the resource. The returned annotations are kept on the object. */
   update(change: Change): Promise<Observed & { readonly annotations?: Readonly<Record<string, string>> }>

@@ -95,7 +95,7 @@ export const crds: readonly KubeObject[] = [
                       "type": "string"
                     },
                     "tags": {
-                      "description": "Tags of the policy. They are set when the policy is created.",
+                      "description": "Tags of the policy: the whole list, but for those of the system. Without it they are left alone.",
                       "items": {
                         "properties": {
                           "key": {
@@ -607,7 +607,7 @@ export const crds: readonly KubeObject[] = [
                       "x-kubernetes-list-type": "atomic"
                     },
                     "tags": {
-                      "description": "Tags of the role. They are set when the role is created.",
+                      "description": "Tags of the role: the whole list, but for those of the system. Without it they are left alone.",
                       "items": {
                         "properties": {
                           "key": {
@@ -2400,7 +2400,7 @@ export const crds: readonly KubeObject[] = [
                       "type": "array"
                     },
                     "tags": {
-                      "description": "Tags of the configuration. They are set when it is created.",
+                      "description": "Tags of the configuration: the whole list, but for those of the system. Without it they are left alone.",
                       "items": {
                         "properties": {
                           "key": {
@@ -2997,7 +2997,7 @@ export const crds: readonly KubeObject[] = [
                       ]
                     },
                     "tags": {
-                      "description": "Tags of the endpoint. They are set when the endpoint is created.",
+                      "description": "Tags of the endpoint: the whole list, but for those of the system. Without it they are left alone.",
                       "items": {
                         "properties": {
                           "key": {
@@ -4430,7 +4430,7 @@ export const crds: readonly KubeObject[] = [
                       "type": "object"
                     },
                     "tags": {
-                      "description": "Tags of the model. They are set when the model is created.",
+                      "description": "Tags of the model: the whole list, but for those of the system. Without it they are left alone.",
                       "items": {
                         "properties": {
                           "key": {
@@ -4673,7 +4673,7 @@ export interface PolicySpec {
   readonly path?: string
   /** Policy document in JSON. A change becomes a new default version of the policy. */
   readonly policyDocument: string
-  /** Tags of the policy. They are set when the policy is created. */
+  /** Tags of the policy: the whole list, but for those of the system. Without it they are left alone. */
   readonly tags?: readonly PolicySpecTag[]
 }
 
@@ -4852,7 +4852,7 @@ export interface RoleSpec {
   readonly policies?: readonly string[]
   /** Refers to objects of the kind Policy: one item for each value of policies. */
   readonly policyRefs?: readonly RoleSpecPolicyRef[]
-  /** Tags of the role. They are set when the role is created. */
+  /** Tags of the role: the whole list, but for those of the system. Without it they are left alone. */
   readonly tags?: readonly RoleSpecTag[]
 }
 
@@ -5387,7 +5387,7 @@ export interface EndpointConfigSpec {
   readonly productionVariants: readonly EndpointConfigSpecProductionVariant[]
   /** Models that get a copy of the requests; their responses are not returned. */
   readonly shadowProductionVariants?: readonly EndpointConfigSpecShadowProductionVariant[]
-  /** Tags of the configuration. They are set when it is created. */
+  /** Tags of the configuration: the whole list, but for those of the system. Without it they are left alone. */
   readonly tags?: readonly EndpointConfigSpecTag[]
   /** Subnets and security groups of the containers. */
   readonly vpcConfig?: EndpointConfigSpecVpcConfig
@@ -5616,7 +5616,7 @@ export interface EndpointSpec {
   readonly endpointConfigNameRef?: EndpointSpecEndpointConfigNameRef
   /** Name of the endpoint, unique in its account and region. It cannot be changed. */
   readonly endpointName: string
-  /** Tags of the endpoint. They are set when the endpoint is created. */
+  /** Tags of the endpoint: the whole list, but for those of the system. Without it they are left alone. */
   readonly tags?: readonly EndpointSpecTag[]
 }
 
@@ -6290,7 +6290,7 @@ export interface ModelSpec {
   readonly modelName: string
   /** Container of a model that has one. */
   readonly primaryContainer?: ModelSpecPrimaryContainer
-  /** Tags of the model. They are set when the model is created. */
+  /** Tags of the model: the whole list, but for those of the system. Without it they are left alone. */
   readonly tags?: readonly ModelSpecTag[]
   /** Subnets and security groups of the containers. */
   readonly vpcConfig?: ModelSpecVpcConfig

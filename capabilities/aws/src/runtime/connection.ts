@@ -21,6 +21,8 @@ const credentialVariables = [
 /** Times of the fake in a process that people use, in milliseconds: long enough to see them. */
 const visibleTimes = { endpointCreating: 5_000, endpointUpdating: 5_000, endpointDeleting: 2_000 }
 
+const fakeCredentials = { accessKeyId: 'fake', secretAccessKey: 'fake' }
+
 /** Options of {@link AwsConnection}. */
 export interface ConnectionOptions {
   readonly environment: Readonly<Record<string, string | undefined>>
@@ -48,10 +50,10 @@ export class AwsConnection implements AsyncDisposable {
   }
 
   /** Returns the calls for a kind in a region. Loads them and the shapes of the services when first used. */
-  manager(kind: ResourceKind, region: string): Promise<ResourceManager> {
-    const key = `${kind.group}/${kind.kind}/${region}`
+  manager(kind: ResourceKind, region: string, endpoint?: string): Promise<ResourceManager> {
+    const key = `${kind.group}/${kind.kind}/${region}/${endpoint ?? ''}`
     let manager = this.#managers.get(key)
-    if (manager === undefined) this.#managers.set(key, (manager = this.#load(kind, region)))
+    if (manager === undefined) this.#managers.set(key, (manager = this.#load(kind, region, endpoint)))
     return manager
   }
 
@@ -61,18 +63,18 @@ export class AwsConnection implements AsyncDisposable {
     await this.#stopFake?.()
   }
 
-  async #load(kind: ResourceKind, region: string): Promise<ResourceManager> {
+  async #load(kind: ResourceKind, region: string, endpoint: string | undefined): Promise<ResourceManager> {
     const { managerFor } = await import('../services/managers.ts')
-    return managerFor(kind, (service) => this.#api(service, region))
+    return managerFor(kind, (service) => this.#api(service, region, endpoint))
   }
 
-  #api(service: ServiceName, region: string): ServiceApi {
+  #api(service: ServiceName, region: string, endpoint: string | undefined): ServiceApi {
     return {
       call: async (operation, input) => {
-        this.#place ??= this.#find(region)
-        const [place, { SdkApi }] = await Promise.all([this.#place, import('../services/sdk-api.ts')])
+        const finding = endpoint === undefined ? (this.#place ??= this.#find(region)) : this.#at(endpoint)
+        const [place, { SdkApi }] = await Promise.all([finding, import('../services/sdk-api.ts')])
         const { clock } = this.#options
-        const key = `${service}/${region}`
+        const key = `${service}/${region}/${endpoint ?? ''}`
         let api = this.#apis.get(key)
         if (api === undefined) this.#apis.set(key, (api = new SdkApi(service, { ...place, region, clock })))
         return api.call(operation, input)
@@ -80,15 +82,24 @@ export class AwsConnection implements AsyncDisposable {
     }
   }
 
+  /** Returns the variable that gives credentials. */
+  #credentials(): string | undefined {
+    const { environment } = this.#options
+    return credentialVariables.find((name) => environment[name] !== undefined && environment[name] !== '')
+  }
+
+  /** An emulator needs a signature, but no identity. */
+  #at(endpoint: string): Omit<SdkOptions, 'region' | 'clock'> {
+    return { endpoint, ...(this.#credentials() === undefined ? { credentials: fakeCredentials } : {}) }
+  }
+
   async #find(region: string): Promise<Omit<SdkOptions, 'region' | 'clock'>> {
     const { environment, fakeAllowed, log } = this.#options
     const endpoint = environment['AWS_ENDPOINT_URL']
-    const given = credentialVariables.find((name) => environment[name] !== undefined && environment[name] !== '')
-    const fakeCredentials = { accessKeyId: 'fake', secretAccessKey: 'fake' }
+    const given = this.#credentials()
     if (endpoint !== undefined && endpoint !== '') {
       log.info('Calling AWS at the given endpoint', { endpoint, region })
-      // A fake needs a signature, but no identity.
-      return { endpoint, ...(given === undefined ? { credentials: fakeCredentials } : {}) }
+      return this.#at(endpoint)
     }
     if (given !== undefined || !fakeAllowed) {
       log.info('Calling AWS with the credentials of the environment', { variable: given ?? 'default chain', region })

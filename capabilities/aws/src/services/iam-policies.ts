@@ -1,5 +1,6 @@
 // Parts that IAM's kinds have in common: documents, tags, pages, and how it says that something is missing.
 import { AwsError } from '../engine/aws-error.ts'
+import type { TagChange } from '../engine/resource-manager.ts'
 import type { ApiObject, ServiceApi } from './service-api.ts'
 
 /** Returns the output of a call; undefined when IAM has no such entity. */
@@ -50,4 +51,12 @@ export async function listAll<T>(
     marker = page['IsTruncated'] === true ? (page['Marker'] as string | undefined) : undefined
   } while (marker !== undefined)
   return items
+}
+
+/** Changes the tags of an entity: `Role` or `Policy`, by its key. */
+export async function changeTags(api: ServiceApi, entity: string, key: ApiObject, change: TagChange): Promise<void> {
+  const set = Object.entries(change.set).map(([Key, Value]) => ({ Key, Value }))
+  // Removed first: an entity has at most 50 tags.
+  if (change.remove.length > 0) await api.call(`Untag${entity}`, { ...key, TagKeys: change.remove })
+  if (set.length > 0) await api.call(`Tag${entity}`, { ...key, Tags: set })
 }

@@ -1,9 +1,9 @@
 // The calls of managed policies: found by ARN, or by name among the policies of the account; changed by versions.
 import type { JsonObject } from '@fairlead/kube'
 import { isJsonObject } from '@fairlead/kube'
-import type { Change, Observed, ResourceManager } from '../engine/resource-manager.ts'
+import type { Change, Observed, ResourceManager, TagChange } from '../engine/resource-manager.ts'
 import { serviceModel } from '../engine/service-model.ts'
-import { decodedDocument, found, listAll, tagList, tagsFrom } from './iam-policies.ts'
+import { changeTags, decodedDocument, found, listAll, tagList, tagsFrom } from './iam-policies.ts'
 import type { ApiObject, ServiceApi } from './service-api.ts'
 import { pick, toFields, toInput } from './shape-mapping.ts'
 import { statusFields } from './status-fields.ts'
@@ -39,6 +39,10 @@ export class PolicyManager implements ResourceManager {
   async tags({ arn }: Observed): Promise<Readonly<Record<string, string>>> {
     const output = await this.#api.call('GetPolicy', { PolicyArn: arn })
     return tagsFrom((output['Policy'] as ApiObject)['Tags'])
+  }
+
+  tag({ arn }: Observed, change: TagChange): Promise<void> {
+    return changeTags(this.#api, 'Policy', { PolicyArn: arn }, change)
   }
 
   async create(spec: JsonObject, tags: Readonly<Record<string, string>>): Promise<Observed> {
@@ -88,6 +92,7 @@ export class PolicyManager implements ResourceManager {
       spec: { ...pick(fields, ['description', 'name', 'path']), ...more },
       status: pick(fields, this.#statusFields),
       arn: policy['Arn'] as string,
+      tags: tagsFrom(policy['Tags']),
     }
   }
 }

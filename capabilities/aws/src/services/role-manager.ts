@@ -2,9 +2,9 @@
 import type { JsonObject } from '@fairlead/kube'
 import { isJsonArray, isJsonObject } from '@fairlead/kube'
 import { isSameDocument } from '../engine/delta.ts'
-import type { Change, Observed, ResourceManager } from '../engine/resource-manager.ts'
+import type { Change, Observed, ResourceManager, TagChange } from '../engine/resource-manager.ts'
 import { serviceModel } from '../engine/service-model.ts'
-import { decodedDocument, found, listAll, tagList, tagsFrom } from './iam-policies.ts'
+import { changeTags, decodedDocument, found, listAll, tagList, tagsFrom } from './iam-policies.ts'
 import type { ApiObject, ServiceApi } from './service-api.ts'
 import { pick, toFields, toInput } from './shape-mapping.ts'
 import { statusFields } from './status-fields.ts'
@@ -47,6 +47,10 @@ export class RoleManager implements ResourceManager {
   async tags({ spec }: Observed): Promise<Readonly<Record<string, string>>> {
     const output = await this.#api.call('GetRole', { RoleName: spec['name'] as string })
     return tagsFrom((output['Role'] as ApiObject)['Tags'])
+  }
+
+  tag({ spec }: Observed, change: TagChange): Promise<void> {
+    return changeTags(this.#api, 'Role', { RoleName: spec['name'] as string }, change)
   }
 
   async create(spec: JsonObject, tags: Readonly<Record<string, string>>): Promise<Observed> {
@@ -99,6 +103,7 @@ export class RoleManager implements ResourceManager {
       },
       status: pick(fields, this.#statusFields),
       arn: role['Arn'] as string,
+      tags: tagsFrom(role['Tags']),
     }
   }
 

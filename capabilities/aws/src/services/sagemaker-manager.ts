@@ -2,7 +2,7 @@
 import { isJsonArray, isJsonObject } from '@fairlead/kube'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { AwsError } from '../engine/aws-error.ts'
-import type { Change, Observed, ResourceManager } from '../engine/resource-manager.ts'
+import type { Change, Observed, ResourceManager, TagChange } from '../engine/resource-manager.ts'
 import { serviceModel } from '../engine/service-model.ts'
 import type { ApiObject, ServiceApi } from './service-api.ts'
 import { fieldNamesOf, pick, toFields, toInput } from './shape-mapping.ts'
@@ -70,6 +70,13 @@ export class SageMakerManager implements ResourceManager {
       token = page['NextToken'] as string | undefined
     } while (token !== undefined)
     return found
+  }
+
+  async tag({ arn }: Observed, { set, remove }: TagChange): Promise<void> {
+    const added = Object.entries(set).map(([Key, Value]) => ({ Key, Value }))
+    // Removed first: a resource has at most 50 tags.
+    if (remove.length > 0) await this.#api.call('DeleteTags', { ResourceArn: arn, TagKeys: remove })
+    if (added.length > 0) await this.#api.call('AddTags', { ResourceArn: arn, Tags: added })
   }
 
   async create(spec: JsonObject, tags: Readonly<Record<string, string>>): Promise<Observed> {

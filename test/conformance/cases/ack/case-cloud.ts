@@ -82,6 +82,12 @@ export class CaseCloud {
           return found === undefined ? undefined : this.#observed(kind, found)
         }),
       tags: ({ spec }) => call('ListTags', spec, false, () => this.#resources.get(key(spec))?.tags ?? {}),
+      tag: ({ spec }, { set, remove }) =>
+        call('Tag', spec, true, () => {
+          const resource = this.#existing(kind, spec)
+          const kept = Object.entries(resource.tags).filter(([name]) => !remove.includes(name))
+          this.#resources.set(key(spec), { ...resource, tags: { ...Object.fromEntries(kept), ...set } })
+        }),
       create: (spec, tags) =>
         call('Create', spec, true, () => {
           this.#checkUses(kind, spec)

@@ -91,7 +91,7 @@ export class CaseCluster implements AsyncDisposable {
               })
               return this.cloud.manager(kind.kind)
             },
-            settings: { deletionPolicy: 'delete', resync: 36_000_000, region, tags: {} },
+            settings: { deletionPolicy: 'delete', resync: 36_000_000, region, tags: [] },
             crossNamespace,
             unmanaged,
           })

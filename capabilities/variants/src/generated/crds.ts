@@ -84,7 +84,7 @@ export const crds: readonly KubeObject[] = [
                   ],
                   "x-kubernetes-validations": [
                     {
-                      "rule": "self.upstream.repo != self.downstream.repo || self.upstream.package != self.downstream.package",
+                      "rule": "self.upstream.repo != self.downstream.repo || self.upstream.__package__ != self.downstream.__package__",
                       "message": "spec.upstream and spec.downstream name the same package"
                     },
                     {

@@ -14,11 +14,13 @@ export type LogLine = Readonly<Record<string, unknown>> & { readonly msg: string
 export class RunProcess implements AsyncDisposable {
   readonly lines: LogLine[] = []
   readonly #child: ChildProcess
+  readonly #host: string
   /** What it wrote that is no log line. */
   text = ''
 
-  private constructor(child: ChildProcess) {
+  private constructor(child: ChildProcess, host: string) {
     this.#child = child
+    this.#host = host
     createInterface({ input: child.stderr! }).on('line', (line) => {
       if (line.startsWith('{')) this.lines.push(JSON.parse(line) as LogLine)
       else this.text += `${line}\n`
@@ -26,13 +28,16 @@ export class RunProcess implements AsyncDisposable {
   }
 
   /** Starts it with flags; resolves when its controllers are set up. */
-  static async start(args: readonly string[], options: { readonly launcher?: string } = {}): Promise<RunProcess> {
+  static async start(
+    args: readonly string[],
+    options: { readonly launcher?: string; readonly env?: NodeJS.ProcessEnv } = {},
+  ): Promise<RunProcess> {
     const program = options.launcher ?? launcher
     const child = spawn(process.execPath, [program, 'run', '--port', '0', '--api-port', '0', ...args], {
       stdio: ['ignore', 'ignore', 'pipe'],
-      env: { ...process.env, KUBECONFIG: '/dev/null' },
+      env: { ...process.env, KUBECONFIG: '/dev/null', ...options.env },
     })
-    const running = new RunProcess(child)
+    const running = new RunProcess(child, args.includes('--host') ? args[args.indexOf('--host') + 1]! : '127.0.0.1')
     const started = await until(
       'the controllers are set up',
       () => running.has('Started the controllers') || running.#code(),
@@ -88,14 +93,11 @@ export class RunProcess implements AsyncDisposable {
   get(path: string, token?: string): Promise<readonly [number, string]> {
     return new Promise((resolve, reject) => {
       const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
-      get(
-        { host: '127.0.0.1', port: this.port, path, headers, rejectUnauthorized: false, agent: false },
-        (response) => {
-          let body = ''
-          response.on('data', (chunk: Buffer) => (body += chunk.toString()))
-          response.on('end', () => resolve([response.statusCode!, body]))
-        },
-      ).on('error', reject)
+      get({ host: this.#host, port: this.port, path, headers, rejectUnauthorized: false, agent: false }, (response) => {
+        let body = ''
+        response.on('data', (chunk: Buffer) => (body += chunk.toString()))
+        response.on('end', () => resolve([response.statusCode!, body]))
+      }).on('error', reject)
     })
   }
 

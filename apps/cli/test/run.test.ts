@@ -10,13 +10,15 @@ import type { Client } from '@fairlead/client'
 import { installDefinitions } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { metacontroller } from '@fairlead/metacontroller'
-import { manifest } from '../../../examples/stage.ts'
+import { references } from '@fairlead/references'
+import { manifest, manifests } from '../../../examples/stage.ts'
 import { runAccount } from '../../../test/support/run-account.ts'
 import { RunProcess } from '../../../test/support/run-process.ts'
 import { eventually } from '../../../test/support/until.ts'
 import { fairlead } from './support/command.ts'
 
-const example = join(import.meta.dirname, '../../../examples/secret-propagation/manifests')
+const examples = join(import.meta.dirname, '../../../examples')
+const example = join(examples, 'secret-propagation/manifests')
 const folder = mkdtempSync(join(tmpdir(), 'fairlead-run-'))
 const adminFile = join(folder, 'admin')
 const accountFile = join(folder, 'account')
@@ -38,7 +40,7 @@ beforeAll(async () => {
   const { kubeconfig, url, certificateAuthority: ca } = await server.listen()
   admin = server.client({ manager: 'kubectl' })
   writeFileSync(adminFile, kubeconfig)
-  const account = await runAccount(admin, { url, ca }, [metacontroller])
+  const account = await runAccount(admin, { url, ca }, [metacontroller, references])
   token = account.token
   writeFileSync(accountFile, account.kubeconfig)
 })
@@ -116,4 +118,24 @@ test('runs an example with exactly the printed rights, hands over, and ends when
     level: 'error',
     msg: expect.stringMatching(/^Lost leadership/) as string,
   })
+})
+
+test('writes as the service account that a rule names, with exactly the printed rights', async () => {
+  await installDefinitions(admin, references.crds)
+  for (const object of manifests(join(examples, 'database-host')))
+    if (object.kind === 'CustomResourceDefinition') await installDefinitions(admin, [object])
+    else await admin.apply(object)
+  const database = { apiVersion: 'examples.fairlead.dev/v1', kind: 'Database' }
+  const status = { host: 'main.db.example.com' }
+  await admin.apply({ ...database, metadata: { namespace: 'team-a', name: 'main' }, status } as KubeObject, {
+    subresource: 'status',
+    manager: 'operator',
+  })
+  await using running = await RunProcess.start(['--kubeconfig', accountFile, '--only', 'refs', '--service', 'second'])
+  await eventually(async () =>
+    expect((await admin.get({ ...database, kind: 'App' }, 'team-a/shop'))['spec']).toMatchObject({
+      databaseHost: 'main.db.example.com',
+    }),
+  )
+  expect(await running.stop()).toBe(0)
 })

@@ -65,6 +65,8 @@ export interface ManagerOptions {
   readonly metrics?: Metrics
   /** Serves health, metrics and webhooks; nothing when left out. Every replica serves, leader or not. */
   readonly server?: ManagerServerOptions
+  /** Called once, when this process begins to work: it leads, or there is no election. */
+  readonly onStartedLeading?: () => void
   /** Called when leadership was lost: the process should exit, as another leader works now. */
   readonly onLeadershipLost?: () => void
 }
@@ -101,6 +103,7 @@ export class Manager implements AsyncDisposable {
   readonly #stop = new AbortController()
   readonly #alive = keepAlive()
   readonly #runnables = new Set<Runnable>()
+  readonly #startedLeading: (() => void) | undefined
   readonly #follows: Manager | undefined
   readonly #followers = new Set<Manager>()
   readonly #recorders = new Map<string, EventRecorder>()
@@ -130,6 +133,7 @@ export class Manager implements AsyncDisposable {
     const { leaderElection, shards, follows } = options
     if ([leaderElection, shards, follows].filter((given) => given !== undefined).length > 1)
       throw new TypeError('A manager takes part in an election, shares work by shards or follows another, not several')
+    this.#startedLeading = options.onStartedLeading
     this.#follows = follows
     if (follows !== undefined) follows.#followers.add(this)
     this.identity = leaderElection?.identity ?? shards?.identity ?? follows?.identity ?? `${hostname()}_${randomUUID()}`
@@ -347,6 +351,7 @@ export class Manager implements AsyncDisposable {
     this.#working = true
     for (const runnable of this.#runnables) this.#startOne(runnable)
     for (const follower of this.#followers) if (follower.#isSetUp) follower.#work()
+    this.#startedLeading?.()
   }
 
   /** Returns its own work loops and those of the managers that follow it. */

@@ -40,8 +40,16 @@ export function addRunCommand(root: Command): void {
     .option('--port <number>', 'port of health, metrics and webhooks', '9443')
     .option('--api-port <number>', 'port of the extension API server, for capabilities that serve resources', '8443')
     .option('--host <address>', 'address to listen on; all of them in a pod, else 127.0.0.1, when left out')
-    .addOption(switchOption('--webhooks [boolean]', 'check objects before they are stored; on in a pod when left out'))
-    .option('--service <name>', 'Service of the webhooks and of the extension API server', 'fairlead')
+    .addOption(
+      switchOption(
+        '--webhooks [boolean]',
+        'check objects before they are stored; on in a pod or with --service when left out',
+      ),
+    )
+    .option(
+      '--service <name>',
+      'Service of the webhooks and of the extension API server, which must lead here; in a pod fairlead when left out',
+    )
     .option('--data <folder>', 'folder of what is no Kubernetes object, such as repositories of packages')
     .option('--install-crds', 'apply the definitions and default objects first, with the rights of the caller')
     .option(

@@ -20,7 +20,10 @@ export interface RunOptions {
   /** Undefined: all addresses. */
   readonly host: string | undefined
   readonly webhooks: boolean
+  /** Name of the Service, of the Leases and of the prefix of Secrets. */
   readonly service: string
+  /** The Service leads to this process: the default name is trusted in a pod only. */
+  readonly hasService: boolean
   /** Undefined: nothing outlives the process. */
   readonly data: string | undefined
   readonly installDefinitions: boolean
@@ -30,6 +33,8 @@ export interface RunOptions {
 
 /** Namespace of Fairlead where nothing else is named. */
 const defaultNamespace = 'fairlead-system'
+
+const defaultService = 'fairlead'
 
 const maxShards = 1024
 
@@ -48,8 +53,9 @@ export async function parseRunOptions(raw: Readonly<Record<string, unknown>>): P
     port: parsePort(given('port')!),
     apiPort: parsePort(given('apiPort')!, '--api-port'),
     host: given('host') ?? (isPod ? undefined : '127.0.0.1'),
-    webhooks: given('webhooks') === undefined ? isPod : given('webhooks') === 'true',
-    service: given('service')!,
+    webhooks: given('webhooks') === undefined ? isPod || given('service') !== undefined : given('webhooks') === 'true',
+    service: given('service') ?? defaultService,
+    hasService: isPod || given('service') !== undefined,
     data: given('data'),
     installDefinitions: raw['installCrds'] === true,
     settings: parseSettings(raw['set'] as readonly string[]),

@@ -1,5 +1,6 @@
 // `fairlead run`: the controllers against a cluster. Start with run().
 import { resolve } from 'node:path'
+import type { ExtensionServing } from '@fairlead/apiserver'
 import type { Client } from '@fairlead/client'
 import { Manager, Metrics } from '@fairlead/controller'
 import type { Capability, Logger, ManagerOptions, ManagerServerOptions, ReadinessCheck } from '@fairlead/controller'
@@ -11,10 +12,14 @@ import { clientFromKubeconfig } from '../connect.ts'
 import { aborted, stopOnSignals } from '../stop-signals.ts'
 import { install, requireDefinitions } from './definitions.ts'
 import type { RunOptions } from './options.ts'
+import { ResourceHost } from './resource-host.ts'
 import { RunningCapability } from './running-capability.ts'
 
 /** Exit code of a process that lost its leadership: another one leads now, and a supervisor may start it again. */
 const leadershipLost = 4
+
+/** Port of the Service that leads to the extension API server, whatever port this process listens on. */
+const servicePort = 8443
 
 /** Runs until a signal stops it. Throws CommandError for every error that the user can fix. */
 export async function run(options: RunOptions): Promise<void> {
@@ -31,21 +36,37 @@ export async function run(options: RunOptions): Promise<void> {
   resources.defer(() => client.transport[Symbol.asyncDispose]())
   if (options.installDefinitions) await install(client, loaded, options.namespace)
   await requireDefinitions(client, loaded)
-  const running: RunningCapability[] = []
-  const leader = resources.use(await startLeader(options, loaded, running, { client, logger, metrics }))
-  for (const capability of loaded)
-    running.push(
-      resources.use(
-        await RunningCapability.start(capability, capabilityOptions(options, capability), {
-          client,
-          leader,
-          logger,
-          metrics,
-        }),
-      ),
+  const parts = { client, logger, metrics }
+  const problems: (() => string | undefined)[] = []
+  const leading = Promise.withResolvers<void>()
+  const leader = resources.use(await startLeader(options, loaded, problems, parts, leading.resolve))
+  const delegated = loaded.filter(({ served = [] }) => served.length > 0)
+  // Their resources are served by one process: they take part in an election beside the shards.
+  const elected =
+    options.shards === undefined || delegated.length === 0
+      ? leader
+      : resources.use(
+          await Manager.start({ ...parts, ...election(options, logger), onStartedLeading: leading.resolve }),
+        )
+  const running = new Map<Capability, RunningCapability>()
+  for (const capability of loaded) {
+    const host = { ...parts, leader: delegated.includes(capability) ? elected : leader }
+    const one = await RunningCapability.start(capability, capabilityOptions(options, capability), host)
+    running.set(capability, resources.use(one))
+    problems.push(() => one.problem && `${one.name}: ${one.problem}`)
+  }
+  if (delegated.length > 0 && options.hasService) {
+    const served = delegated.map((capability) => running.get(capability)!)
+    const host = resources.use(
+      ResourceHost.start(served, { client, logger, serving: serving(options), leading: leading.promise }),
     )
+    problems.push(() => host.problem && `resources: ${host.problem}`)
+  } else if (delegated.length > 0)
+    logger.warn('Resources are not served: outside of a pod --service names the Service that leads here', {
+      capabilities: delegated.map(({ name }) => name),
+    })
   logger.info('Started the controllers', {
-    capabilities: running.map(({ name }) => name),
+    capabilities: loaded.map(({ name }) => name),
     server: client.transport.address,
     namespace: options.namespace,
     port: leader.server!.port,
@@ -80,18 +101,19 @@ function capabilityOptions(
 async function startLeader(
   options: RunOptions,
   loaded: readonly Capability[],
-  running: readonly RunningCapability[],
+  problems: readonly (() => string | undefined)[],
   { client, logger, metrics }: Parts,
+  onStartedLeading: () => void,
 ): Promise<Manager> {
   const started: ReadinessCheck = {
     name: 'capabilities',
-    check: () => running.flatMap(({ name, problem }) => (problem === undefined ? [] : `${name}: ${problem}`))[0],
+    check: () => problems.map((problem) => problem()).find((problem) => problem !== undefined),
   }
   const { host, port } = options
   const plain: ManagerServerOptions = { host, port, checks: [started] }
   const start = async (server: ManagerServerOptions): Promise<Manager> => {
     try {
-      return await Manager.start({ client, logger, metrics, server, ...electionOf(options, logger) })
+      return await Manager.start({ client, logger, metrics, server, onStartedLeading, ...work(options, logger) })
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       if (code !== 'EADDRINUSE' && code !== 'EACCES' && code !== 'EADDRNOTAVAIL') throw error
@@ -123,18 +145,27 @@ async function startLeader(
 }
 
 /** Returns the election or the shards; their Leases are named after the Service, which no other installation shares. */
-function electionOf(
-  { namespace, service, leaderElection, shards }: RunOptions,
-  logger: Logger,
-): Partial<ManagerOptions> {
-  const lease = { namespace, name: service }
-  if (shards !== undefined) return { shards: { ...lease, count: shards } }
-  if (!leaderElection) return {}
+function work(options: RunOptions, logger: Logger): Partial<ManagerOptions> {
+  const { namespace, service, leaderElection, shards } = options
+  if (shards !== undefined) return { shards: { namespace, name: service, count: shards } }
+  return leaderElection ? election(options, logger) : {}
+}
+
+function election({ namespace, service: name }: RunOptions, logger: Logger): Partial<ManagerOptions> {
   return {
-    leaderElection: lease,
+    leaderElection: { namespace, name },
     onLeadershipLost: () => {
-      logger.error('Lost leadership, exiting: another process works now', { lease: `${namespace}/${service}` })
+      logger.error('Lost leadership, exiting: another process works now', { lease: `${namespace}/${name}` })
       process.exit(leadershipLost)
     },
+  }
+}
+
+function serving({ namespace, service: name, host, apiPort }: RunOptions): ExtensionServing {
+  return {
+    service: { namespace, name, port: servicePort },
+    ...(host !== undefined && { host }),
+    port: apiPort,
+    certificateSecret: { namespace, name: `${name}-api-tls` },
   }
 }

@@ -30,6 +30,7 @@ export class RunningCapability implements AsyncDisposable {
   #instance: CapabilityInstance | undefined
   #problem: string | undefined
   #starting: Promise<void> | undefined
+  readonly #ready = Promise.withResolvers<CapabilityInstance>()
 
   private constructor(capability: Capability, options: Omit<CapabilityOptions, 'signal'>, host: RunningCapabilityHost) {
     this.#capability = capability
@@ -55,9 +56,9 @@ export class RunningCapability implements AsyncDisposable {
     return this.#capability.name
   }
 
-  /** What the capability serves; undefined until it is set up. */
-  get instance(): CapabilityInstance | undefined {
-    return this.#instance
+  /** Resolves with what the capability serves, once it is set up. */
+  get ready(): Promise<CapabilityInstance> {
+    return this.#ready.promise
   }
 
   /** The reason why it is not set up; undefined when it is. */
@@ -85,6 +86,7 @@ export class RunningCapability implements AsyncDisposable {
       this.#instance = await setup(this.#capability, manager, { ...this.#options, signal: this.#stop.signal })
       this.#manager = manager
       this.#problem = undefined
+      this.#ready.resolve(this.#instance)
       return true
     } catch (error) {
       await manager.stop()

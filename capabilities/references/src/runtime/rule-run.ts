@@ -252,7 +252,9 @@ export class RuleRun implements AsyncDisposable {
     const { namespace = '', name, uid } = metadata
     const identity = { apiVersion, kind, metadata: { namespace, name, uid } } as unknown as JsonObject
     const body = plan.do === 'set' ? withValue(identity, fields.row.fieldPath, plan.value) : identity
-    const client = manager.as({ serviceAccount: this.#account(namespace) }).with({ manager: fields.manager })
+    // By impersonation, which is the right that the rules declare; `manager.as` would request tokens from a cluster.
+    const { user } = serviceAccountSubject(this.#account(namespace))
+    const client = manager.client.as({ user }).with({ manager: fields.manager })
     try {
       await client.apply(body as unknown as KubeObject, { force: false, signal })
     } catch (error) {

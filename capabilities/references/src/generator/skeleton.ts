@@ -170,7 +170,7 @@ class Reconcile {
     const { client, object } = this.#context
     const { finalizer, rows } = this.#kind
     if (!hasFinalizer(object, finalizer)) return undefined
-    const unknown = this.#watch.unknownDependents(this.#id)
+    const unknown = await this.#watch.unknownDependents(this.#id)
     const dependents = this.#watch.dependents(this.#id)
     const decision =
       unknown === undefined

@@ -15,7 +15,7 @@ export class RunProcess implements AsyncDisposable {
   readonly lines: LogLine[] = []
   readonly #child: ChildProcess
   readonly #host: string
-  /** What it wrote that is no log line. */
+  /** Its output beside log lines. */
   text = ''
 
   private constructor(child: ChildProcess, host: string) {

@@ -17,7 +17,7 @@ import { RunProcess } from '../../support/run-process.ts'
 const namespace = 'fairlead-system'
 const name = 'fairlead'
 
-/** What no process of this machine replaces. */
+/** Kinds that processes of this machine do not replace. */
 const applied = new Set(['Service', 'APIService', 'ValidatingWebhookConfiguration'])
 
 /** A cluster with the rights of an installation. */

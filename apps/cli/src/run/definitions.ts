@@ -1,4 +1,4 @@
-// What a cluster must serve before capabilities start.
+// The kinds that a cluster must serve before capabilities start.
 import { isClientError } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { installDefinitions } from '@fairlead/controller'

@@ -1,5 +1,5 @@
 // The controller of approval by rule, off unless `--set variants.approval=true`: approves the drafts of variants whose
-// annotations request it, when the variant is ready and the draft is as the variant made it (docs/decisions/0502).
+// annotations request it, when the variant is ready and the draft is as the variant made it (docs/decisions/0602).
 import { isDeepStrictEqual } from 'node:util'
 import { after, failureOf } from '@fairlead/controller'
 import type { Informer, Manager, ReconcileContext, Result } from '@fairlead/controller'

@@ -117,7 +117,9 @@ describe('the arrows of design.md', () => {
           readFileSync(file, 'utf8')
             .split('\n')
             .flatMap((line, index) =>
-              /(?<![\w.])(?:Date\.now\(|new Date\(\)|setTimeout\((?!\w+: )|setInterval\()/.test(line.replace(/\/\/.*$/, ''))
+              /(?<![\w.])(?:Date\.now\(|new Date\(\)|setTimeout\((?!\w+: )|setInterval\()/.test(
+                line.replace(/\/\/.*$/, ''),
+              )
                 ? [`${relative(root, file)}:${index + 1}`]
                 : [],
             ),

@@ -1,7 +1,7 @@
 // `npm run generate`: writes every generated file from its source. The built-in tables come from the facts beside the
 // repository (`../shared` or FAIRLEAD_SHARED), the CRD modules of the capabilities from their own YAML, the chart from
-// the manifests of `fairlead install`, docs/reference from the sources. Running it twice gives identical files. With `--check` nothing is written; it fails when a file is
-// out of date.
+// the manifests of `fairlead install`, docs/reference from the sources. Running it twice gives identical files. With
+// `--check` nothing is written; it fails when a file is out of date.
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,5 +1,4 @@
-// Helm, which no one here wrote, installs, upgrades, rolls back and uninstalls a small chart on the embedded server, and
-// Fairlead's own chart.
+// Helm installs, upgrades, rolls back and uninstalls a small chart on the embedded server, and Fairlead's own chart.
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -57,8 +57,8 @@ export interface ManagerOptions {
    */
   readonly shards?: ShardOptions
   /**
-   * Another manager of this process whose election or shards this one takes part in, in place of its own: it works while
-   * that one leads, stops with it, and its caches count for the readiness of that one's server.
+   * Another manager of this process whose election or shards this one takes part in, in place of its own: it works
+   * while that one leads, stops with it, and its caches count for the readiness of that one's server.
    */
   readonly follows?: Manager
   /** The metrics to add to, where managers of one process share them; its own when left out. */

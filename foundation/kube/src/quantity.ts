@@ -104,9 +104,9 @@ function factorOut(value: bigint, base: bigint, limit: number): { mantissa: bigi
 }
 
 /**
- * Returns a quantity string as the API server stores it: in canonical form, so that `1024Mi` is `1Gi` and `0.5` is `500m`.
- * A decimal one that is canonical but for a sign, a dot or zeros behind the dot stays as it is (ParseQuantity of
- * apimachinery).
+ * Returns a quantity string as the API server stores it: in canonical form, so that `1024Mi` is `1Gi` and `0.5` is
+ * `500m`. A decimal one that is canonical but for a sign, a dot or zeros behind the dot stays as it is (ParseQuantity
+ * of apimachinery).
  * @throws QuantityError `InvalidQuantity`
  */
 export function canonicalQuantity(text: string): string {

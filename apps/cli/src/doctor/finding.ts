@@ -1,11 +1,11 @@
-// What `fairlead doctor` finds: one line each, with what to do.
+// Findings of `fairlead doctor`: one line each, with what to do.
 
 /** The outcome of one check. */
 export interface Finding {
   readonly status: 'ok' | 'warn' | 'fail'
-  /** What was checked: `clock`, `rights of supply`. */
+  /** The subject of the check: `clock`, `rights of supply`. */
   readonly check: string
-  /** What was found; for `warn` and `fail` also what to do. */
+  /** The finding; for `warn` and `fail` also what to do. */
   readonly message: string
 }
 

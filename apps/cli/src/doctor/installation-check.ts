@@ -83,11 +83,11 @@ async function checkLeader(client: Client, account: Account): Promise<Finding | 
   if (lease === undefined) return undefined
   const { holderIdentity: holder, leaseDurationSeconds = 15, renewTime } = lease.spec ?? {}
   const age = renewTime === undefined || renewTime === null ? Infinity : client.clock.now() - Date.parse(renewTime)
-  // Times of two machines: a lease that is long expired says that nobody works, a young one may be slightly off.
+  // Times of two machines: a lease that expired long ago says that no replica works, a young one may be slightly off.
   if (!holder || age > 4 * leaseDurationSeconds * 1000)
     return fail(
       'leader',
-      `nobody holds the Lease ${account.namespace}/${account.name}: kubectl logs -n ${account.namespace} deployment/${account.name}`,
+      `no replica holds the Lease ${account.namespace}/${account.name}: kubectl logs -n ${account.namespace} deployment/${account.name}`,
     )
   return ok('leader', holder)
 }

@@ -24,10 +24,10 @@ export function checkMachine(): Finding[] {
   ]
 }
 
-/** What the API server answered. */
+/** The findings about the API server. */
 export interface ServerAnswer {
   readonly findings: readonly Finding[]
-  /** False when nothing else can be asked. */
+  /** False when no other request can be sent. */
   readonly reachable: boolean
 }
 
@@ -50,7 +50,7 @@ export async function checkServer(client: Client, now: () => number): Promise<Se
   return { reachable: true, findings: [cluster, checkClock(headers['date'], before, after)] }
 }
 
-/** Compares the Date of a response, whole seconds, with when it was asked for and when it came. */
+/** Compares the Date of a response, whole seconds, with the times of its request and of its arrival. */
 export function checkClock(date: string | undefined, before: number, after: number): Finding {
   const server = date === undefined ? Number.NaN : Date.parse(date)
   if (Number.isNaN(server)) return warn('clock', 'the server gave no Date: its clock cannot be compared')

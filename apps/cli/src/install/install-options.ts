@@ -1,4 +1,4 @@
-// What an installation consists of: the options from which all manifests, the chart and the Kustomize base are made.
+// The parts of an installation: the options from which all manifests, the chart and the Kustomize base are made.
 import type { Capability } from '@fairlead/controller'
 
 /** An installation in a cluster. */
@@ -11,7 +11,7 @@ export interface InstallOptions {
   readonly capabilities: readonly Capability[]
   /** The container image, with its tag or digest. */
   readonly image: string
-  /** Pods: with leader election one works and the others stand by; with shards all work. */
+  /** Pods: with leader election one works and the others wait; with shards all work. */
   readonly replicas: number
   /** Number of shards that the replicas share; leader election when left out. */
   readonly shards?: number

@@ -23,7 +23,7 @@ export async function uninstall(raw: Readonly<Record<string, unknown>>): Promise
   if (crds) {
     const kinds = options.capabilities.flatMap((capability) => capability.crds.map(({ metadata }) => metadata.name))
     advise(
-      `this deletes ${kinds.length} definitions and ALL objects of their kinds. Back them up; then delete them while the controllers still run, which release what they own (objects of AWS delete what they stand for at AWS), and wait until they are gone:
+      `this deletes ${kinds.length} definitions and ALL objects of their kinds. Back them up; then delete them while the controllers still run, which release what they own (objects of AWS kinds delete their resources at AWS), and wait until they are deleted:
   kubectl delete --all --all-namespaces ${kinds.join(',')}`,
     )
   } else advise('definitions and objects of users stay (--crds deletes them)')

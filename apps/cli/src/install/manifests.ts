@@ -65,7 +65,7 @@ export function defaultsOf({ defaults = [], crds }: Capability): readonly KubeOb
   return defaults.filter(({ apiVersion }) => !groups.has(apiVersion.split('/')[0]))
 }
 
-/** What {@link removal} deletes beside the objects of the processes. */
+/** Objects that {@link removal} deletes beside those of the processes. */
 export interface RemovalOptions {
   /** Deletes the definitions, and all objects of their kinds with them. */
   readonly crds: boolean

@@ -33,7 +33,7 @@ export function webhooksOf({ name: capability, admission = [] }: Capability, opt
       clientConfig: {
         service: { name: options.name, namespace: options.namespace, path: '/validate', port: 443 },
       },
-      // Rights that an object needs are checked here alone: without an answer nothing may pass.
+      // Rights that an object needs are checked here alone: without a response nothing may pass.
       failurePolicy: 'Fail',
       matchPolicy: 'Equivalent',
       ...(condition !== undefined && { matchConditions: [{ name: 'concerned', expression: condition }] }),

@@ -44,12 +44,12 @@ const throttling = ['Throttling', 'ThrottlingException', 'TooManyRequestsExcepti
 export function meaningOf({ code, message, status, throttled }: AwsError, kind: ResourceKind): FailureMeaning {
   if (kind.terminalCodes.includes(code)) return 'terminal'
   if (assumeRole.test(message)) return 'propagating'
-  if (throttled || throttling.includes(code) || !isRefusal(status)) return 'remote'
+  if (throttled || throttling.includes(code) || !hadNoEffect(status)) return 'remote'
   if (code.startsWith('EntityAlreadyExists') || existing.test(message)) return 'exists'
   return 'refused'
 }
 
 /** Reports whether a status says that the call had no effect. A response that cannot be read may be of one that had. */
-function isRefusal(status: number | undefined): boolean {
+function hadNoEffect(status: number | undefined): boolean {
   return status !== undefined && status >= 400 && status < 500 && status !== 408
 }

@@ -23,8 +23,8 @@ export async function isOwn(manager: ResourceManager, observed: Observed, { meta
 }
 
 /**
- * Returns the other object that has a resource, when this one does not have it yet; undefined when it may take it. Called
- * last, as it claims the resource.
+ * Returns the other object that has a resource, when this one does not have it yet; undefined when it may take it.
+ * Called last, as it claims the resource.
  */
 export async function ownerOf(input: ReconcileInput, observed: Observed): Promise<ObjectId | undefined> {
   const { manager, object } = input

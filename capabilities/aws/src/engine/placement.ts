@@ -1,5 +1,5 @@
-// The place of a resource: region, account and endpoint, by annotations of the object and its namespace (originals/ack.md
-// §3.9). Whoever may change a namespace must not choose where the credentials of the process go. Pure.
+// The place of a resource: region, account and endpoint, by annotations of the object and its namespace
+// (originals/ack.md §3.9). A user who may change a namespace must not choose where the credentials of the process go.
 import type { KubeObject } from '@fairlead/kube'
 import type { Finding } from './conditions.ts'
 import { regionAnnotation } from './policies.ts'
@@ -10,7 +10,7 @@ const defaultRegion = 'services.k8s.aws/default-region'
 const endpointUrl = 'services.k8s.aws/endpoint-url'
 const ownerAccount = 'services.k8s.aws/owner-account-id'
 
-/** What a process allows of namespaces. */
+/** Settings of the process that bound what namespaces may choose. */
 export interface PlacementSettings {
   readonly region: string
   /** Endpoints that namespaces may choose. */

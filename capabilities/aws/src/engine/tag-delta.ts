@@ -1,5 +1,5 @@
-// Differences of tags. A spec without tags says nothing about them; one with tags is the whole list, but for those of the
-// system: of AWS itself, of these controllers, and of the settings.
+// Differences of tags. A spec without tags says nothing about them; one with tags is the whole list, but for those of
+// the system: of AWS itself, of these controllers, and of the settings.
 import { isJsonArray, isJsonObject } from '@fairlead/kube'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import type { TagChange } from './resource-manager.ts'

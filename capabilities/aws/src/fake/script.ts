@@ -9,8 +9,8 @@ export interface ScriptedFailure {
   /** HTTP status; 400 when left out. */
   readonly status?: number
   /**
-   * Response over HTTP: the error when left out; `reset` closes the connection, `hang` never responds, `garbage` is a 200
-   * that is no response of AWS.
+   * Response over HTTP: the error when left out; `reset` closes the connection, `hang` never responds, `garbage` is a
+   * 200 that is no response of AWS.
    */
   readonly as?: 'error' | 'reset' | 'hang' | 'garbage'
   /** Set when the call takes effect, and only its response is lost. */
@@ -31,7 +31,9 @@ export interface Script {
   readonly latency: number
   /** Names of endpoints whose creation or update fails, with the reason. */
   readonly failingEndpoints: Readonly<Record<string, string>>
-  /** Calls to fail: `CreateModel` -> how many of the next ones, and how. `*` is every operation, each counted by itself. */
+  /**
+   * Calls to fail: `CreateModel` -> how many of the next ones, and how. `*` is every operation, each counted by itself.
+   */
   readonly failures: Readonly<Record<string, ScriptedFailure>>
 }
 

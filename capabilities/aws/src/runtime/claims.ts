@@ -1,5 +1,5 @@
-// Claims of resources by objects: two objects never have the same one. The status of an object holds its claim; until the
-// cache shows that, this process remembers it.
+// Claims of resources by objects: two objects never have the same one. The status of an object holds its claim; until
+// the cache shows that, this process remembers it.
 import { kind as clientKind } from '@fairlead/client'
 import type { Informer, Manager } from '@fairlead/controller'
 import { DisposableStack } from '@fairlead/kube'

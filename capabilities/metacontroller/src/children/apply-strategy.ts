@@ -1,5 +1,5 @@
-// How children are written: by the three-way merge of Metacontroller, or by server-side apply. Pure but for the memory
-// of what the server made of a configuration; child-writer.ts carries it out.
+// The ways to write children: by the three-way merge of Metacontroller, or by server-side apply. Pure but for the
+// memory of what the server made of a configuration; child-writer.ts carries it out.
 import { isApplied } from '@fairlead/client'
 import type { JsonObject, KubeObject, ManagedFieldsEntry } from '@fairlead/kube'
 import { ownerReferenceTo } from '@fairlead/kube'
@@ -12,7 +12,7 @@ export type ApplyStrategyName = 'dynamic-apply' | 'server-side-apply'
 /** The field manager of Metacontroller, so that objects do not depend on their writer. */
 export const fieldManager = 'metacontroller'
 
-/** How the children of one controller are written. */
+/** The way in which the children of one controller are written. */
 export interface ApplyStrategy {
   /** The field manager of server-side applies; undefined: whole objects are created and updated. */
   readonly applyManager: string | undefined

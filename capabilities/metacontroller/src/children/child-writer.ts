@@ -46,7 +46,7 @@ export class ChildWriter {
     this.#onWrite = onWrite
   }
 
-  /** An apply changed nothing: the server stores other values for the same configuration, which is known from now on. */
+  /** An apply changed nothing: the server stores other values for the same configuration, which are known now. */
   get hasLearned(): boolean {
     return this.#hasLearned
   }

@@ -19,7 +19,7 @@ export interface ChildKind extends ResolvedResource {
   /** For the rolling methods. */
   readonly statusChecks?: readonly StatusCheck[]
   readonly changes?: IgnoredChanges
-  /** Whether the parent controls its children, or is one of their owners; Controller when left out. */
+  /** The parent controls its children (the default), or is one of their owners. */
   readonly ownership?: 'Controller' | 'Owner'
 }
 

@@ -57,7 +57,7 @@ export async function run(context: CommandContext<Options, { readonly path: stri
   return failed === 0 ? 0 : 1
 }
 
-/** What every case of a file is played with. */
+/** Settings of all cases of a file. */
 interface Setting {
   readonly hook: string | undefined
   readonly definitions: readonly KubeObject[]

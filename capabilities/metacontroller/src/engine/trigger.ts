@@ -48,7 +48,7 @@ export function outputChangeMatters(
   return !sameContent(old, output)
 }
 
-/** Returns whether a change of a child syncs its parent. Labels and annotations always count: they decide whose it is. */
+/** Returns whether a change of a child syncs its parent. Labels and annotations always count: they name its parent. */
 export function childChangeMatters(old: KubeObject, child: KubeObject, ignored: IgnoredChanges = {}): boolean {
   const [before, after] = [old.metadata, child.metadata]
   return (

@@ -163,9 +163,8 @@ export class GroupWriter {
 
   /**
    * Creates an object by server-side apply and never takes over an existing one. Bypasses the cache: the plan has read
-   * it already, and after a delete it may lag behind the server. An object that
-   * asks for it is adopted instead: returns undefined, and its event makes it an output. Throws WriteError when the name
-   * is taken.
+   * it already, and after a delete it may lag behind the server. An object that asks for it is adopted instead: returns
+   * undefined, and its event makes it an output. Throws WriteError when the name is taken.
    */
   async #applyAsNew(object: KubeObject, options: { readonly dryRun?: boolean } = {}): Promise<KubeObject | undefined> {
     const { client, controllerName, parent, mapKey } = this.#options

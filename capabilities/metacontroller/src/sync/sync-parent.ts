@@ -30,7 +30,7 @@ export interface SyncParentOptions {
   readonly controller: KubeObject
   readonly client: Client
   readonly signal: AbortSignal
-  /** How children are written. */
+  /** The way in which children are written. */
   readonly strategy: ApplyStrategy
   readonly onWrite: (write: OutputWrite) => void
 }

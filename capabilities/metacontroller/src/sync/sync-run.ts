@@ -59,7 +59,7 @@ export interface SyncRunOptions {
   readonly resyncPeriodSeconds: number | undefined
   /** Parents synced at a time. */
   readonly workers: number
-  /** How children are written. */
+  /** The way in which children are written. */
   readonly strategy: ApplyStrategy
   readonly resolve: (name: ResourceName) => Promise<ResolvedResource>
   /** Called when {@link SyncRun.state} may have changed; must not throw. */

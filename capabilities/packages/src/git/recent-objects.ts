@@ -26,7 +26,7 @@ export class RecentObjects {
     }
   }
 
-  /** Returns an object by its hash, `<commit>:<path>` or `<commit>^{tree}`; undefined when git is to be asked. */
+  /** Returns an object by its hash, `<commit>:<path>` or `<commit>^{tree}`; undefined when only git may have it. */
   find(specification: string): GitObject | undefined {
     const [, hash = '', path] = /^([0-9a-f]{40})(?:\^\{tree\}|:(.*))?$/s.exec(specification) ?? []
     const object = this.#objects.get(hash)

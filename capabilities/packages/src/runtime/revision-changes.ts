@@ -1,5 +1,5 @@
-// Changes of revisions as watches see them: of git, and of the state that git does not hold. A write that changes both is
-// one notification.
+// Changes of revisions as watches see them: of git, and of the state that git does not hold. A write that changes both
+// is one notification.
 import type { StorageChange } from '@fairlead/controller'
 import { formatKey, jsonEqual } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
@@ -67,7 +67,7 @@ export class RevisionChanges implements Disposable {
       ])
       if (written.status === 'rejected')
         await this.#states.change(namespace, name, (state) => withFieldsOf(state, fields, before))
-      // Without a change in git, nobody was notified yet.
+      // Without a change in git, no watch was notified yet.
       const current = repository.revisions.get(name)
       if (current !== undefined) await this.#stateChanged({ repository, revision: current })
       if (written.status === 'rejected') throw written.reason

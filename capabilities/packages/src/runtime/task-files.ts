@@ -18,7 +18,7 @@ import { placeholder } from './revision.ts'
 import type { Located } from './repositories.ts'
 import type { TaskSources } from './task-sources.ts'
 
-/** What a task is carried out with. */
+/** The parts that a task needs to be carried out. */
 export interface TaskContext {
   readonly repository: PackageRepository
   readonly packageName: string

@@ -1,4 +1,4 @@
-// What the task of a new revision reads, bounded by the rights of its writer: revisions, git repositories and Secrets.
+// Reads for the task of a new revision, bounded by the rights of its writer: revisions, git repositories and Secrets.
 import type { AccessReviews, ResourceAccess, StorageWrite } from '@fairlead/controller'
 import type { Client } from '@fairlead/client'
 import { badRequest, forbidden, notFound } from '@fairlead/kube'
@@ -18,7 +18,7 @@ const revisionsResource = { group: porchGroup, plural: 'packagerevisions' }
 /** The right to read the files of a revision, without its name and namespace. */
 const readFiles = { verb: 'get', group: porchGroup, resource: 'packagerevisionresources' } as const
 
-/** What {@link TaskSources} read. */
+/** The parts that {@link TaskSources} read from. */
 export interface TaskSourcesOptions {
   readonly repositories: Repositories
   readonly client: Client

@@ -47,6 +47,7 @@ test("commands that use a cluster have kubectl's flags", () => {
     'backup',
     'restore',
     'metacontroller drift',
+    'metacontroller sync',
     'metacontroller rbac',
     'supply tree',
     ...['get', 'init', 'clone', 'copy', 'pull', 'push'].map((name) => `rpkg ${name}`),

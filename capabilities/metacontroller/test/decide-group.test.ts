@@ -64,6 +64,7 @@ describe('decideGroup', () => {
       isHeld: false,
       isOver: false,
       drift: 0,
+      events: [],
       resyncAfterSeconds: 30,
     })
   })

@@ -13,6 +13,12 @@ export function schemaOf({ definition }: ServedResource): (apiVersion: string) =
   }
 }
 
+/** Reports whether an apiVersion is one of the resource's, served or not. */
+export function hasVersion({ definition }: ServedResource, apiVersion: string): boolean {
+  const { group, version } = parseApiVersion(apiVersion)
+  return group === definition.group && definition.versions.some(({ name }) => name === version)
+}
+
 /** Returns the paths that writes through a subresource reset, and hence do not manage. */
 export function resetFields({ definition }: ServedResource, subresource: string): readonly (readonly string[])[] {
   const { strategy } = definition

@@ -25,7 +25,7 @@ import type { ServedResource } from '../registry/registry.ts'
 import { convertToStored } from '../views/views.ts'
 import { admissionAttributes } from './admission-attributes.ts'
 import { acrossVersions } from './across-versions.ts'
-import { resetFields, schemaOf } from './managed-fields.ts'
+import { hasVersion, resetFields, schemaOf } from './managed-fields.ts'
 import type { RequestScope } from './request-scope.ts'
 import { writeContext } from './server-dependencies.ts'
 import type { ServerDependencies } from './server-dependencies.ts'
@@ -212,9 +212,8 @@ async function tracked(
   manager: string,
   now: string,
 ): Promise<Draft> {
-  const schemaFor = schemaOf(scope.resource)
   // The fields of a version that the definition has dropped cannot be converted; the real server then tracks nothing.
-  if (live?.metadata.managedFields?.some(({ apiVersion }) => schemaFor(apiVersion ?? '') === undefined)) {
+  if (live?.metadata.managedFields?.some(({ apiVersion }) => !hasVersion(scope.resource, apiVersion ?? ''))) {
     const { managedFields: _untracked, ...metadata } = draft.metadata
     return { ...draft, metadata }
   }
@@ -223,7 +222,7 @@ async function tracked(
       trackUpdateSteps({
         live,
         updated: asObject(draft),
-        schemaFor,
+        schemaFor: schemaOf(scope.resource),
         manager,
         subresource: scope.subresource,
         now,

@@ -238,8 +238,8 @@ describe.each(versions.filter((version) => version.path !== undefined))('kubectl
       await delay(50)
     }
     const shown = (await watched).stdout.trim().split(' ')
-    // What it read first, and from wherever its watch began every version in order: kubectl drops the first event, which
-    // may be of a later version than what it read.
+    // What it read first, and from wherever its watch began every version in order: kubectl drops the first event,
+    // which may be of a later version than what it read.
     const [first, ...events] = shown
     expect(events.length).toBeGreaterThan(3)
     expect(written).toContain(first)

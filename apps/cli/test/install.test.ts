@@ -55,7 +55,6 @@ test('install prints what one capability needs, in apply order', async () => {
     '--port=9443',
     '--webhooks=true',
     '--leader-elect=true',
-    '--data=/data',
   ])
 })
 

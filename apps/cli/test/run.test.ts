@@ -4,17 +4,20 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { actions } from '@fairlead/actions'
 import { ApiServer } from '@fairlead/apiserver'
 import { Lease, Namespace, kind } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { installDefinitions } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { metacontroller } from '@fairlead/metacontroller'
+import { packages } from '@fairlead/packages'
 import { references } from '@fairlead/references'
 import { manifest, manifests } from '../../../examples/stage.ts'
 import { runAccount } from '../../../test/support/run-account.ts'
 import { RunProcess } from '../../../test/support/run-process.ts'
 import { eventually } from '../../../test/support/until.ts'
+import { defaultsOf } from '../src/install/manifests.ts'
 import { fairlead } from './support/command.ts'
 
 const examples = join(import.meta.dirname, '../../../examples')
@@ -40,7 +43,7 @@ beforeAll(async () => {
   const { kubeconfig, url, certificateAuthority: ca } = await server.listen()
   admin = server.client({ manager: 'kubectl' })
   writeFileSync(adminFile, kubeconfig)
-  const account = await runAccount(admin, { url, ca }, [metacontroller, references])
+  const account = await runAccount(admin, { url, ca }, [metacontroller, references, actions, packages])
   token = account.token
   writeFileSync(accountFile, account.kubeconfig)
 })
@@ -135,6 +138,30 @@ test('writes as the service account that a rule names, with exactly the printed 
   await eventually(async () =>
     expect((await admin.get({ ...database, kind: 'App' }, 'team-a/shop'))['spec']).toMatchObject({
       databaseHost: 'main.db.example.com',
+    }),
+  )
+  expect(await running.stop()).toBe(0)
+})
+
+test('completes default objects, and refuses repositories that would be lost with the process', async () => {
+  for (const { crds } of [actions, packages]) await installDefinitions(admin, crds)
+  // What `fairlead install` prints; the mapping is of a kind that is not served in the same apply.
+  for (const object of defaultsOf(actions)) await admin.apply(object, { manager: 'kubectl' })
+  const Repository = kind<KubeObject>('config.porch.kpt.dev/v1alpha1', 'Repository')
+  const blueprints = {
+    apiVersion: Repository.apiVersion,
+    kind: 'Repository',
+    metadata: { namespace: 'team-a', name: 'b' },
+  }
+  await admin.apply({ ...blueprints, spec: { type: 'git' } } as KubeObject)
+  const args = ['--kubeconfig', accountFile, '--only', 'actions,packages', '--service', 'third', '--webhooks=false']
+  await using running = await RunProcess.start(args)
+  await eventually(() => admin.get(kind('actions.kappnav.io/v1', 'KindActionMapping'), 'kappnav/default'))
+  await eventually(async () =>
+    expect((await admin.get(Repository, 'team-a/b'))['status']).toMatchObject({
+      conditions: [
+        { type: 'Ready', status: 'False', reason: 'Unsupported', message: expect.stringMatching(/--data on a volume/) },
+      ],
     }),
   )
   expect(await running.stop()).toBe(0)

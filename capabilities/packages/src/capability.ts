@@ -65,13 +65,15 @@ export const packages: Capability = {
   served: [packageRevisionDefinition, previewDefinition, resourcesDefinition, packageDefinition],
   rules,
   admission: validators,
-  async setup(manager, { dataFolder }) {
+  async setup(manager, { dataFolder, isEmbedded }) {
     const resources = new AsyncDisposableStack()
     // The first repository creates it: a server without one leaves no trace.
     const folder = dataFolder ?? join(tmpdir(), `fairlead-packages-${randomUUID()}`)
     if (dataFolder === undefined) resources.defer(() => rm(folder, { recursive: true, force: true }))
     const objects = resources.use(manager.use(RepositoryKind))
-    const repositories = resources.use(new Repositories(manager, folder, objects))
+    // An embedded server without a folder is in memory, Repositories and all; those of a cluster stay.
+    const keepsRepositories = dataFolder !== undefined || isEmbedded !== false
+    const repositories = resources.use(new Repositories(manager, { folder, keepsRepositories }, objects))
     const states = new RevisionStates(manager.client)
     const engine = makeEngine(resources.use(new PackageRenderer()))
     const { client, access } = manager

@@ -11,6 +11,7 @@ export function addInstallCommands(root: Command): void {
     .option('--image <image>', 'container image, with tag or digest; fairlead:<version> when left out')
     .option('--replicas <number>', 'number of pods; one of them works, the others stand by', '1')
     .option('--shards <number>', 'number of shards that all pods share, in place of leader election')
+    .option('--data-claim <name>', 'PersistentVolumeClaim for repositories of packages that have no address')
     .option(
       '--set <capability.name=value>',
       'setting of a capability, such as metacontroller.workers=8 (repeatable)',

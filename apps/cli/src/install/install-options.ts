@@ -15,6 +15,8 @@ export interface InstallOptions {
   readonly replicas: number
   /** Number of shards that the replicas share; leader election when left out. */
   readonly shards?: number
+  /** A PersistentVolumeClaim for git repositories that have no remote; without one there are none. */
+  readonly dataClaim?: string
   /** Settings of capabilities, as `--set` of `fairlead run` takes them. */
   readonly settings: readonly string[]
   /** Checks objects before they are stored, by a webhook. */

@@ -34,6 +34,7 @@ export async function parseInstallOptions(raw: Readonly<Record<string, unknown>>
     image: parseImage(raw['image'] === undefined ? `fairlead:${version()}` : String(raw['image'])),
     replicas,
     ...(shards !== undefined && { shards }),
+    ...(raw['dataClaim'] !== undefined && { dataClaim: parseName('--data-claim', String(raw['dataClaim']), 63) }),
     settings,
     webhooks: raw['webhooks'] !== false,
     networkPolicy: raw['networkPolicy'] !== false,

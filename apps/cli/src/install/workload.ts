@@ -11,7 +11,7 @@ const terminationGracePeriodSeconds = 45
 
 /** Returns the Deployment: pods without any privilege (the restricted level of Pod Security). */
 export function deployment(options: InstallOptions): KubeObject {
-  const { name, namespace, replicas, capabilities } = options
+  const { name, namespace, replicas, capabilities, dataClaim } = options
   const labels = labelsOf(options)
   // The revisions that an extension API server counts are those of one process.
   const isSingle = capabilities.some(isDelegated)
@@ -41,7 +41,7 @@ export function deployment(options: InstallOptions): KubeObject {
           containers: [container(options)],
           volumes: [
             { name: 'tmp', emptyDir: {} },
-            { name: 'data', emptyDir: {} },
+            ...(dataClaim === undefined ? [] : [{ name: 'data', persistentVolumeClaim: { claimName: dataClaim } }]),
           ],
         },
       },
@@ -50,7 +50,7 @@ export function deployment(options: InstallOptions): KubeObject {
 }
 
 function container(options: InstallOptions): JsonObject {
-  const { image, capabilities } = options
+  const { image, capabilities, dataClaim } = options
   const probe = (path: string): JsonObject => ({ httpGet: { path, port: 'https', scheme: 'HTTPS' } })
   return {
     name: 'fairlead',
@@ -72,13 +72,20 @@ function container(options: InstallOptions): JsonObject {
     },
     volumeMounts: [
       { name: 'tmp', mountPath: '/tmp' },
-      { name: 'data', mountPath: '/data' },
+      ...(dataClaim === undefined ? [] : [{ name: 'data', mountPath: '/data' }]),
     ],
   }
 }
 
 /** Returns the arguments of the container: those of `fairlead run`. */
-export function runArguments({ name, capabilities, shards, webhooks, settings }: InstallOptions): readonly string[] {
+export function runArguments({
+  name,
+  capabilities,
+  shards,
+  webhooks,
+  settings,
+  dataClaim,
+}: InstallOptions): readonly string[] {
   return [
     'run',
     `--only=${capabilities.map((capability) => capability.name).join(',')}`,
@@ -86,7 +93,7 @@ export function runArguments({ name, capabilities, shards, webhooks, settings }:
     `--port=${httpsPort}`,
     `--webhooks=${webhooks}`,
     ...(shards === undefined ? ['--leader-elect=true'] : ['--leader-elect=false', `--shards=${shards}`]),
-    '--data=/data',
+    ...(dataClaim === undefined ? [] : ['--data=/data']),
     ...settings.map((setting) => `--set=${setting}`),
   ]
 }

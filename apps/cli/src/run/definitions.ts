@@ -2,10 +2,11 @@
 import { isClientError } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { installDefinitions } from '@fairlead/controller'
-import type { Capability } from '@fairlead/controller'
-import { formatApiVersion, isAlreadyExists } from '@fairlead/kube'
+import type { Capability, Logger } from '@fairlead/controller'
+import { formatApiVersion, isAlreadyExists, isNotFound } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { CommandError, exitCode } from '@fairlead/offline/command-error'
+import { defaultsOf } from '../install/manifests.ts'
 import { installDefaults } from '../up/defaults.ts'
 
 /** Applies the namespace, the definitions and the default objects of capabilities. */
@@ -20,6 +21,29 @@ export async function install(client: Client, capabilities: readonly Capability[
     capabilities.flatMap(({ crds }) => crds),
   )
   await installDefaults(client, capabilities)
+}
+
+/**
+ * Applies the default objects of capabilities' own kinds. The manifests of an installation cannot hold them, as their
+ * kinds are not served in the same apply. Nothing is done for a capability whose defaults were left out: then the
+ * namespace is missing.
+ */
+export async function completeDefaults(
+  client: Client,
+  capabilities: readonly Capability[],
+  logger: Logger,
+): Promise<void> {
+  for (const capability of capabilities) {
+    const printed = new Set(defaultsOf(capability))
+    const own = (capability.defaults ?? []).filter((object) => !printed.has(object))
+    if (own.length === 0) continue
+    try {
+      await installDefaults(client, [{ ...capability, defaults: own }])
+    } catch (error) {
+      if (!isNotFound(error))
+        logger.warn('Could not apply default objects', { capability: capability.name, error: (error as Error).message })
+    }
+  }
 }
 
 /**

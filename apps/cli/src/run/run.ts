@@ -10,7 +10,7 @@ import { checkSettings } from '../capability-settings.ts'
 import { commandLogger } from '../command-logger.ts'
 import { clientFromKubeconfig } from '../connect.ts'
 import { aborted, stopOnSignals } from '../stop-signals.ts'
-import { install, requireDefinitions } from './definitions.ts'
+import { completeDefaults, install, requireDefinitions } from './definitions.ts'
 import type { RunOptions } from './options.ts'
 import { ResourceHost } from './resource-host.ts'
 import { RunningCapability } from './running-capability.ts'
@@ -72,6 +72,7 @@ export async function run(options: RunOptions): Promise<void> {
     port: leader.server!.port,
     identity: leader.identity,
   })
+  void leading.promise.then(() => completeDefaults(client, loaded, logger))
   await aborted(stop)
   logger.info('Stopping', { signal: stop.reason as string })
 }

@@ -40,7 +40,7 @@ async function reconcile(
   states: RevisionStates,
 ): Promise<Result> {
   const { object, key, signal, status } = context
-  const problem = unsupported(object)
+  const problem = unsupported(object) ?? repositories.unsupported(object)
   if (problem !== undefined) {
     await repositories.close(key)
     repositories.attempted(key)

@@ -56,6 +56,7 @@ function authorOf({ author, email }: { author?: string; email?: string }): { nam
 export class Repositories implements AsyncDisposable {
   readonly #manager: Manager
   readonly #folder: string
+  readonly #keepsRepositories: boolean
   readonly #objects: InformerUse<Repository>
   readonly #entries = new Map<string, Entry>()
   /** Resolved when a repository was opened for the first time, or could not be. */
@@ -67,10 +68,18 @@ export class Repositories implements AsyncDisposable {
   readonly #opening = new Set<Promise<unknown>>()
   readonly #stop = new AbortController()
 
-  /** `folder` holds managed repositories and copies of remote ones. */
-  constructor(manager: Manager, folder: string, objects: InformerUse<Repository>) {
+  /**
+   * `folder` holds managed repositories and copies of remote ones; `keepsRepositories` is false when it may vanish
+   * before the Repositories do.
+   */
+  constructor(
+    manager: Manager,
+    { folder, keepsRepositories }: { readonly folder: string; readonly keepsRepositories: boolean },
+    objects: InformerUse<Repository>,
+  ) {
     this.#manager = manager
     this.#folder = folder
+    this.#keepsRepositories = keepsRepositories
     this.#objects = objects
   }
 
@@ -80,6 +89,12 @@ export class Repositories implements AsyncDisposable {
     await Promise.allSettled(this.#opening)
     await Promise.all([...this.#entries.values()].map(({ repository }) => repository[Symbol.asyncDispose]()))
     this.#entries.clear()
+  }
+
+  /** Returns why this process must not keep a managed repository; undefined when it may. */
+  unsupported({ spec }: Repository): string | undefined {
+    if (this.#keepsRepositories || spec?.git?.repo !== undefined) return undefined
+    return 'spec.git.repo is missing, and this process has no folder that outlives it: name a git repository, or start fairlead run with --data on a volume that stays'
   }
 
   /** Returns an open repository. */

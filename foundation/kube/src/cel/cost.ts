@@ -1,6 +1,7 @@
 // Estimation of the worst cost of an expression from the sizes that its schema allows. Kubernetes rejects CRDs whose
 // rules could cost too much; the figures are those of cel-go's estimator: a step for each name, field and call, more
 // for calls that traverse characters or elements.
+import { isReservedName } from './field-names.ts'
 import type { ArgumentSize } from './call-cost.ts'
 import type { CheckedExpr } from './checker.ts'
 import type { Declaration } from './schema-types.ts'
@@ -39,7 +40,8 @@ function shapeOfDeclaration(declaration: Declaration): Shape {
     key: element && declaration.type.kind === 'map' ? shapeOf(0) : undefined,
     field: (name) => {
       const field = fields.get(name)
-      return field === undefined ? shapeOf(unlimited) : shapeOfDeclaration(field)
+      // The real server finds the size of a field by its escaped name alone.
+      return field === undefined || isReservedName(name) ? shapeOf(unlimited) : shapeOfDeclaration(field)
     },
   }
 }

@@ -15,6 +15,11 @@ const escapes: Readonly<Record<string, string>> = {
   '/': '__slash__',
 }
 
+/** Reports whether a name is a word of the language, so that the field of that name has another in expressions. */
+export function isReservedName(name: string): boolean {
+  return reserved.has(name)
+}
+
 /** Returns the name of a field in expressions; undefined for names that cannot be escaped. */
 export function escapeFieldName(name: string): string | undefined {
   if (reserved.has(name)) return `__${name}__`

@@ -2,8 +2,9 @@
 // memory of what the server made of a configuration; child-writer.ts carries it out.
 import { isApplied } from '@fairlead/client'
 import type { JsonObject, KubeObject, ManagedFieldsEntry } from '@fairlead/kube'
-import { ownerReferenceTo } from '@fairlead/kube'
+import { asJson, ownerReferenceTo } from '@fairlead/kube'
 import { digest } from '../engine/digest.ts'
+import { isAsWritten } from './as-written.ts'
 import { systemFields, updatedChild, withLastApplied, withoutLastApplied, lastAppliedAnnotation } from './merge.ts'
 
 /** Names of the strategies, as Metacontroller's flag `--apply-strategy` has them. */
@@ -22,13 +23,58 @@ export interface ApplyStrategy {
    * Returns the observed child itself when it is as desired; otherwise the object to write. Throws LastAppliedError.
    */
   updated(parent: KubeObject, observed: KubeObject, desired: KubeObject): KubeObject
+  /** Remembers what the server made of an object that was written. */
+  remember(after: KubeObject, written: KubeObject): void
+  /** Forgets a child that was deleted. */
+  forget(uid: string): void
 }
 
 /** Metacontroller's default: a three-way merge with the last response, which an annotation records. */
-export const dynamicApply: ApplyStrategy = {
-  applyManager: undefined,
-  created: (parent, desired) => owned(withLastApplied(desired), parent),
-  updated: (_parent, observed, desired) => updatedChild(observed, desired),
+export class DynamicApply implements ApplyStrategy {
+  readonly applyManager = undefined
+  /** By uid of the child: digests of the desired child and of what the server has instead. */
+  readonly #written = new Map<string, string>()
+
+  created(parent: KubeObject, desired: KubeObject): KubeObject {
+    return owned(withLastApplied(desired), parent)
+  }
+
+  updated(_parent: KubeObject, observed: KubeObject, desired: KubeObject): KubeObject {
+    if (isAsWritten(observed, desired, fieldManager)) return observed
+    const updated = updatedChild(observed, desired)
+    const written = this.#written.get(observed.metadata.uid ?? '')
+    return written !== undefined && written === writtenDigest(observed, updated) ? observed : updated
+  }
+
+  /** Remembers a write that changed nothing: the server has other values for the same object. */
+  remember(after: KubeObject, written: KubeObject): void {
+    this.#written.set(after.metadata.uid ?? '', writtenDigest(after, written))
+  }
+
+  /** Forgets a child that was deleted. */
+  forget(uid: string): void {
+    this.#written.delete(uid)
+  }
+}
+
+/** The default strategy, for plans that nothing carries out. */
+export const dynamicApply: ApplyStrategy = new DynamicApply()
+
+function writtenDigest(observed: KubeObject, written: KubeObject): string {
+  return digest([contentOf(observed), contentOf(written)])
+}
+
+/** Returns all but the status and the fields that only the server sets. */
+export function contentOf(object: KubeObject): JsonObject {
+  const { status: _status, metadata, ...content } = asJson(object)
+  const own = { ...(metadata as JsonObject) }
+  for (const field of systemFields) delete own[field]
+  return { ...content, metadata: own }
+}
+
+/** Returns the content of a child without the annotation that records the last response. */
+export function unrecordedContentOf(object: KubeObject): JsonObject {
+  return contentOf(withoutLastApplied({ ...object, metadata: { annotations: {}, ...object.metadata } }))
 }
 
 /** A configuration that was applied, and the fields that the manager had afterwards. */

@@ -1,12 +1,12 @@
 // Writes children by server-side apply, with the fields of all Metacontrollers' children: one manager for all parents.
 import type { Client } from '@fairlead/client'
 import type { JsonObject, KubeObject, ManagedFieldsEntry } from '@fairlead/kube'
-import { asJson, formatTime, isInvalid, jsonEqual, keyOf } from '@fairlead/kube'
+import { formatTime, isInvalid, jsonEqual, keyOf } from '@fairlead/kube'
 import { formatIdentity, identityOf } from '../engine/identity.ts'
 import { checkSuccessor } from '../runtime/writer.ts'
 import type { ServerSideApply } from './apply-strategy.ts'
-import { needsUpgrade, upgradedFields } from './apply-strategy.ts'
-import { lastAppliedAnnotation, systemFields } from './merge.ts'
+import { needsUpgrade, unrecordedContentOf, upgradedFields } from './apply-strategy.ts'
+import { lastAppliedAnnotation } from './merge.ts'
 
 /**
  * The creations of this process that are under way, by identity. All parents write with one manager: of two that create
@@ -60,7 +60,7 @@ export class ChildApplier {
     const object = { ...configuration, metadata: { ...configuration.metadata, uid } }
     try {
       const { object: after } = await this.#client.applyRaw(object, { dryRun: true })
-      if (!jsonEqual(contentOf(after), contentOf(observed))) return false
+      if (!jsonEqual(unrecordedContentOf(after), unrecordedContentOf(observed))) return false
       this.#strategy.remember(observed, configuration)
       return true
     } catch (error) {
@@ -90,13 +90,4 @@ export class ChildApplier {
   #owns({ metadata: { ownerReferences = [] } }: KubeObject): boolean {
     return ownerReferences.some(({ uid }) => uid === this.#parent.metadata.uid)
   }
-}
-
-/** Returns all but the status and the fields that only the server sets. */
-function contentOf(object: KubeObject): JsonObject {
-  const { status: _status, metadata, ...content } = asJson(object)
-  const own = { ...(metadata as JsonObject) }
-  for (const field of systemFields) delete own[field]
-  const { [lastAppliedAnnotation]: _left, ...annotations } = (own['annotations'] ?? {}) as JsonObject
-  return { ...content, metadata: { ...own, annotations } }
 }

@@ -23,7 +23,7 @@ export type ChildAction =
       readonly observed: KubeObject
       /** `Recreate`: it differs; it is created again after its removal. */
       readonly reason: 'NotWanted' | 'Recreate'
-      /** The configuration to check first: a child is not recreated when applying it would change nothing. */
+      /** The object to check first: a child is not recreated when writing it would change nothing. */
       readonly unless?: KubeObject
     }
   | {
@@ -77,7 +77,7 @@ function change(
         kind,
         observed,
         reason: 'Recreate',
-        ...(strategy.applyManager === undefined ? {} : { unless: updated }),
+        unless: updated,
       }
     case 'InPlace':
     case 'RollingInPlace':

@@ -1,5 +1,5 @@
-// Carries out the actions on children: creates and replaces whole objects, as Metacontroller does by default; with
-// server-side apply, child-applier.ts writes them.
+// Carries out the actions on children: child-updater.ts replaces whole objects, as Metacontroller does by default;
+// child-applier.ts writes by server-side apply.
 import type { Client } from '@fairlead/client'
 import { CollisionError, isObjectNotFound } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
@@ -12,6 +12,7 @@ import type { ApplyStrategy } from './apply-strategy.ts'
 import { ServerSideApply, dynamicApply } from './apply-strategy.ts'
 import { ChildApplier } from './child-applier.ts'
 import type { ChildAction } from './child-plan.ts'
+import { ChildUpdater } from './child-updater.ts'
 import type { Child } from './child.ts'
 import type { Claims } from './claims.ts'
 import { lastAppliedAnnotation } from './merge.ts'
@@ -29,7 +30,7 @@ export class ChildWriter {
   readonly #client: Client
   readonly #parent: KubeObject
   readonly #onWrite: (write: OutputWrite) => void
-  readonly #applier: ChildApplier | undefined
+  readonly #objects: ChildApplier | ChildUpdater
   readonly #controllerName: string
   #hasLearned = false
 
@@ -41,12 +42,15 @@ export class ChildWriter {
   ) {
     this.#controllerName = controllerName
     this.#client = client
-    this.#applier = strategy instanceof ServerSideApply ? new ChildApplier(client, parent, strategy) : undefined
+    this.#objects =
+      strategy instanceof ServerSideApply
+        ? new ChildApplier(client, parent, strategy)
+        : new ChildUpdater(client, strategy)
     this.#parent = parent
     this.#onWrite = onWrite
   }
 
-  /** An apply changed nothing: the server stores other values for the same configuration, which are known now. */
+  /** A write changed nothing: the server stores other values for the same object, which are known now. */
   get hasLearned(): boolean {
     return this.#hasLearned
   }
@@ -112,7 +116,7 @@ export class ChildWriter {
       case 'update':
         return this.#update(action.observed, action.object)
       case 'delete':
-        if (action.unless !== undefined && (await this.#applier?.isUnchanged(action.observed, action.unless)) === true)
+        if (action.unless !== undefined && (await this.#objects.isUnchanged(action.observed, action.unless)))
           return true
         return this.#delete(action.observed)
     }
@@ -120,7 +124,7 @@ export class ChildWriter {
 
   async #create(object: KubeObject): Promise<true> {
     try {
-      const after = await (this.#applier ?? this.#client).create(object)
+      const after = await this.#objects.create(object)
       this.#onWrite({ op: 'create', before: undefined, after })
       return true
     } catch (error) {
@@ -146,7 +150,7 @@ export class ChildWriter {
 
   async #update(before: KubeObject, object: KubeObject): Promise<boolean> {
     try {
-      const after = await (this.#applier?.update(before, object) ?? this.#client.update(object))
+      const after = await this.#objects.update(before, object)
       if (after.metadata.resourceVersion === before.metadata.resourceVersion) this.#hasLearned = true
       else this.#onWrite({ op: 'update', before, after })
       return true

@@ -55,35 +55,7 @@ export function updatedChild(observed: KubeObject, desired: KubeObject): KubeObj
     metadata,
     ...(observed.status === undefined ? {} : { status: observed.status }),
   } as unknown as KubeObject
-  return jsonEqual(asJson(updated), asJson(observed)) || isAsWritten(observed, applied) ? observed : updated
-}
-
-/**
- * Returns whether a child differs from the desired one only by what the server made of the last write: null fields that
- * it dropped, items that admission added to a list. Writing it again would change nothing, or recreate it for ever.
- */
-function isAsWritten(observed: KubeObject, applied: KubeObject): boolean {
-  const { managedFields = [], annotations = {} } = observed.metadata
-  const content = managedFields.filter(({ subresource }) => subresource === undefined)
-  const { status: _status, ...wanted } = asJson(applied)
-  const metadata = { ...(wanted['metadata'] as JsonObject) }
-  for (const field of systemFields) delete metadata[field]
-  return (
-    content.length > 0 &&
-    content.every(({ manager }) => manager === 'metacontroller') &&
-    annotations[lastAppliedAnnotation] === goJson(asJson(applied)) &&
-    includes(asJson(observed), { ...wanted, metadata })
-  )
-}
-
-/** Returns whether a value has all that is wanted; null fields are not wanted. */
-function includes(value: JsonValue | undefined, wanted: JsonValue): boolean {
-  if (isJsonObject(wanted)) {
-    const fields = Object.entries(wanted).filter(([, field]) => field !== null)
-    return isJsonObject(value) && fields.every(([name, field]) => includes(value[name], field))
-  }
-  if (isList(wanted)) return isList(value) && wanted.every((item) => value.some((one) => includes(one, item)))
-  return value !== undefined && jsonEqual(value, wanted)
+  return jsonEqual(asJson(updated), asJson(observed)) ? observed : updated
 }
 
 /** Returns the difference from `lastApplied` to `desired`, applied to `observed`. */
@@ -133,7 +105,7 @@ function mergeList(
 }
 
 /** Returns the key by which all items are distinguished; undefined for lists that are replaced as a whole. */
-function mergeKeyOf(items: readonly JsonValue[]): string | undefined {
+export function mergeKeyOf(items: readonly JsonValue[]): string | undefined {
   if (items.length === 0) return undefined
   return mergeKeys.find((key) => items.every((item) => isJsonObject(item) && Object.hasOwn(item, key)))
 }

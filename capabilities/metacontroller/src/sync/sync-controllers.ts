@@ -6,7 +6,7 @@ import type { Controller, Manager, ObjectChange, ReconcileContext, Result } from
 import { after, anyOf, generationChanged, labelsChanged } from '@fairlead/controller'
 import type { Condition, KubeObject } from '@fairlead/kube'
 import { SelectorError, condition, isTerminating, parseApiVersion } from '@fairlead/kube'
-import { ServerSideApply, dynamicApply } from '../children/apply-strategy.ts'
+import { DynamicApply, ServerSideApply } from '../children/apply-strategy.ts'
 import type { ChildKind } from '../children/child.ts'
 import { syncRequestOf } from '../engine/annotations.ts'
 import type { ResourceName } from '../engine/kinds.ts'
@@ -205,7 +205,9 @@ export class SyncControllers<C extends KubeObject> {
       resyncPeriodSeconds: spec.resyncPeriodSeconds,
       workers: spec.maxConcurrentCalls ?? this.#settings.workers,
       strategy:
-        this.#settings.applyManager === undefined ? dynamicApply : new ServerSideApply(this.#settings.applyManager),
+        this.#settings.applyManager === undefined
+          ? new DynamicApply()
+          : new ServerSideApply(this.#settings.applyManager),
       resolve: (resource) => discoveredResource(this.#manager.client.discovery, resource),
       onStateChange: () => this.#controller.loop.queue.addAfter(name, reportInterval),
     })

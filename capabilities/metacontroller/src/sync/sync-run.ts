@@ -31,7 +31,7 @@ import { GroupState, groupId } from '../runtime/group-state.ts'
 import { Customize } from './customize.ts'
 import type { Flavour } from './flavour.ts'
 import type { ApplyStrategy } from '../children/apply-strategy.ts'
-import { ServerSideApply, fieldManager } from '../children/apply-strategy.ts'
+import { fieldManager } from '../children/apply-strategy.ts'
 import { SyncCaches } from './sync-caches.ts'
 import type { SyncHooks } from './sync-hooks.ts'
 import type { SyncOutcome } from './sync-parent.ts'
@@ -299,8 +299,7 @@ export class SyncRun {
     if (!isNewVersion(change)) return
     if (change.type === 'changed' && !childChangeMatters(change.previous, change.object, kind.changes)) return
     const { flavour, strategy } = this.#options
-    if (change.type === 'removed' && strategy instanceof ServerSideApply)
-      strategy.forget(change.object.metadata.uid ?? '')
+    if (change.type === 'removed') strategy.forget(change.object.metadata.uid ?? '')
     const owners = new Set<string>()
     for (const object of [change.object, change.previous]) {
       for (const uid of object === undefined ? [] : ownersOf(kind, object)) if (this.#parents.has(uid)) owners.add(uid)

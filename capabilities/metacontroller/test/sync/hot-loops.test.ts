@@ -1,6 +1,6 @@
 // Children that made Metacontroller call hooks and write without end (specs/metacontroller.md §6): values that the server
 // adds or stores in another form, null fields, and tolerations that admission adds.
-import type { KubeObject } from '@fairlead/kube'
+import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { expect, test } from 'vitest'
 import { controller, fleet, hook, set, stage, useHook } from './fleet.ts'
 
@@ -8,32 +8,109 @@ useHook()
 
 const named = { name: 'a', labels: { fleet: 'north' } }
 const service = { apiVersion: 'v1', kind: 'Service', metadata: named, spec: { ports: [{ port: 80 }] } }
+const dns = {
+  ...service,
+  spec: { ports: ['TCP', 'UDP'].map((protocol) => ({ name: protocol.toLowerCase(), port: 53, protocol })) },
+}
 const noSelector = { ...service, metadata: { ...named, annotations: null }, spec: { ...service.spec, selector: null } }
 const pod = { apiVersion: 'v1', kind: 'Pod', metadata: named, spec: { containers: [{ name: 'c', image: 'i:1' }] } }
 const tolerations = [{ key: 'berth', operator: 'Exists', effect: 'NoSchedule' }]
 const tolerant = { ...pod, spec: { ...pod.spec, tolerations } }
 
+const quota = {
+  apiVersion: 'v1',
+  kind: 'ResourceQuota',
+  metadata: named,
+  spec: { hard: { cpu: '1000m', memory: '0.5Gi' } },
+}
+const empties = { ...quota, metadata: { ...named, finalizers: [] }, spec: { hard: { cpu: '1' }, scopes: [] } }
+
 const children: readonly (readonly [string, string, object])[] = [
   ['fields that the server adds', 'services', service],
+  ['ports with the same number', 'services', dns],
   ['null fields', 'services', noSelector],
   ['tolerations that admission adds', 'pods', pod],
   ['tolerations of its own beside those that admission adds', 'pods', tolerant],
+  ['quantities that the server stores in another form', 'resourcequotas', quota],
+  ['empty lists', 'resourcequotas', empties],
 ]
 const cases = children.flatMap(([title, resource, child]) =>
-  ['InPlace', 'Recreate'].flatMap((method) =>
+  ['InPlace', 'Recreate', 'RollingInPlace', 'RollingRecreate'].flatMap((method) =>
     ['dynamic-apply', 'server-side-apply'].map((strategy) => ({ title, resource, child, method, strategy })),
   ),
 )
 
-test.each(cases)('$title: $method with $strategy is silent', async ({ resource, child, method, strategy }) => {
-  hook.reply = () => ({ body: { children: [child] } })
-  const childResources = [{ apiVersion: 'v1', resource, updateStrategy: { method } }]
-  await set({ settings: { 'apply-strategy': strategy } }, controller({ childResources }), fleet([]))
-  await stage.pass(3)
-  const read = (): Promise<KubeObject> => stage.client.get(child as KubeObject, 'default/a')
-  const { uid, resourceVersion } = (await read()).metadata
-  hook.calls.length = 0
-  await stage.pass(30)
-  const after = (await read()).metadata
-  expect([hook.calls.length, after.uid, after.resourceVersion]).toEqual([0, uid, resourceVersion])
-})
+/** Returns what a write changes: the uid and the version of a child. */
+async function versionOf(child: object): Promise<readonly (string | undefined)[]> {
+  const { uid, resourceVersion } = (await stage.client.get(child as KubeObject, 'default/a')).metadata
+  return [uid, resourceVersion]
+}
+
+test.each(cases)(
+  '$title: $method with $strategy is silent, also after a restart and beside another manager',
+  async ({ resource, child, method, strategy }) => {
+    hook.reply = () => ({ body: { children: [child] } })
+    const settings = { 'apply-strategy': strategy }
+    const childResources = [{ apiVersion: 'v1', resource, updateStrategy: { method } }]
+    await set({ settings }, controller({ childResources }), fleet([]))
+    await stage.client.patch(child as KubeObject, 'default/a', { merge: { metadata: { labels: { note: 'n' } } } })
+    const before = await versionOf(child)
+    await stage.pass(3)
+    await stage.stopControllers()
+    await stage.startControllers({ settings })
+    await stage.pass(3)
+    hook.calls.length = 0
+    await stage.pass(30)
+    expect([hook.calls.length, await versionOf(child)]).toEqual([0, before])
+  },
+)
+
+test.each(['InPlace', 'Recreate', 'RollingInPlace', 'RollingRecreate'])(
+  '%s with dynamic-apply takes back what another manager changes or removes, and follows the hook',
+  async (method) => {
+    let cpu = '1000m'
+    const wanted = (): object => ({ ...quota, spec: { hard: { ...quota.spec.hard, cpu } } })
+    hook.reply = () => ({ body: { children: [wanted()] } })
+    const childResources = [{ apiVersion: 'v1', resource: 'resourcequotas', updateStrategy: { method } }]
+    await set({}, controller({ childResources }), fleet([]))
+    const read = (): Promise<KubeObject & { spec?: { hard?: object } }> =>
+      stage.client.get(quota as KubeObject, 'default/a')
+    const [made] = await versionOf(quota)
+    const limits: unknown[] = []
+    const foreign: readonly JsonObject[] = [{ cpu: '5' }, { memory: null }, { pods: '3' }]
+    for (const hard of foreign) {
+      await stage.client.patch(quota as KubeObject, 'default/a', { merge: { spec: { hard } } })
+      await stage.pass(3)
+      limits.push((await read()).spec?.hard)
+    }
+    cpu = '2000m'
+    await stage.apply(fleet([], { flag: 'other' }))
+    await stage.pass(3)
+    const { metadata, spec } = await read()
+    const stored = { cpu: '1', memory: '512Mi' }
+    expect([...limits, spec?.hard, metadata.uid === made]).toEqual([
+      stored,
+      stored,
+      { ...stored, pods: '3' },
+      { cpu: '2', memory: '512Mi', ...(method.includes('Recreate') ? {} : { pods: '3' }) },
+      !method.includes('Recreate'),
+    ])
+  },
+)
+
+test.each(['Recreate', 'RollingInPlace'])(
+  '%s with dynamic-apply is silent about an adopted child whose values the server stored in another form',
+  async (method) => {
+    hook.reply = () => ({ body: { children: [quota] } })
+    const childResources = [{ apiVersion: 'v1', resource: 'resourcequotas', updateStrategy: { method } }]
+    await set()
+    await stage.apply({ ...quota, metadata: { ...named, namespace: 'default' } } as KubeObject)
+    const [made] = await versionOf(quota)
+    await stage.apply(controller({ childResources }), fleet([]))
+    await stage.pass(3)
+    hook.calls.length = 0
+    await stage.pass(30)
+    const [uid] = await versionOf(quota)
+    expect([hook.calls.length, uid]).toEqual([0, made])
+  },
+)

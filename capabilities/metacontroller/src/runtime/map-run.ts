@@ -1,15 +1,14 @@
 // Runs one MapController: events update the index (group-index.ts) and enqueue groups; reconciling a group
 // (reconcile-group.ts) reads the index, calls a hook and writes outputs. Start with MapRun.start.
-import { chunkSize, isKindNotServed, yieldToEventLoop } from '@fairlead/client'
+import { chunkSize, yieldToEventLoop } from '@fairlead/client'
 import type { Manager, ObjectEvents, Relation, Result, WorkContext, WorkLoop } from '@fairlead/controller'
-import { GrantWatch, HookError, after, failureOf } from '@fairlead/controller'
+import { GrantWatch, after } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
-import { isConflict, isForbidden, isNamespaceTerminating, isTerminating } from '@fairlead/kube'
+import { isTerminating } from '@fairlead/kube'
 import type { MapController } from '../api.ts'
 import { fieldManager, outputManager } from '../engine/configuration.ts'
 import type { Decision } from '../engine/decide-group.ts'
 import type { Hooks } from '../engine/hook.ts'
-import { HookBusyError } from '../engine/hook.ts'
 import { formatIdentity, identityOf } from '../engine/identity.ts'
 import type { ControllerKinds } from '../engine/kinds.ts'
 import { startDelay, untilResync } from '../engine/resync.ts'
@@ -18,6 +17,7 @@ import { outputChangeMatters } from '../engine/trigger.ts'
 import type { KindProblem } from './caches.ts'
 import { Caches } from './caches.ts'
 import { clientKind } from './client-kind.ts'
+import { GroupFailures } from './group-failures.ts'
 import { GroupIndex, isNewVersion } from './group-index.ts'
 import type { FailingGroup, GroupRef } from './group-state.ts'
 import { GroupState, groupId } from './group-state.ts'
@@ -30,7 +30,7 @@ import { ParentStatus } from './parent-status.ts'
 import { reconcileGroup } from './reconcile-group.ts'
 import { relationsOf } from './relations.ts'
 import type { OutputWrite } from './writer.ts'
-import { GroupWriter, WriteError } from './writer.ts'
+import { GroupWriter } from './writer.ts'
 
 /** The state of a run; the controller derives conditions and gauges from it. */
 export interface RunState {
@@ -81,6 +81,7 @@ export class MapRun implements AsyncDisposable {
   readonly #status: ParentStatus
   readonly #names: NameWatch
   readonly #grants: GrantWatch
+  readonly #failures: GroupFailures
   /** Aborts the calls in flight when the run stops: nothing would use their responses. */
   readonly #calls = new AbortController()
   #started = false
@@ -103,7 +104,7 @@ export class MapRun implements AsyncDisposable {
       maxPerGroup: Math.ceil(concurrency * shareOfParent),
       manager: fieldManager(this.name),
       run: (group, context) => this.#run(group, context),
-      failed: (group, error) => this.#failed(group, error),
+      failed: (group, error) => this.#failures.failed(group, error),
       logFields: (group) => ({
         parent: this.#index.selection.parents.get(group.parent)?.identity,
         mapKey: group.mapKey,
@@ -111,7 +112,7 @@ export class MapRun implements AsyncDisposable {
     })
     this.#groups = new GroupState(manager.clock, (output) => this.#caches.output(output))
     this.#names = new NameWatch(manager.informers, (group) => this.loop.add(group))
-    this.#grants = new GrantWatch(manager.informers, manager.clock, () => this.#onGranted())
+    this.#grants = new GrantWatch(manager.informers, manager.clock, () => this.#failures.retryGranted())
     this.#index = new GroupIndex(controller, kinds, this.#caches, manager.clock, {
       onEnqueue: (group) => this.loop.add(group),
       onOutputObserved: (group) => this.#groups.observed(group),
@@ -123,6 +124,17 @@ export class MapRun implements AsyncDisposable {
       },
       onKnownChanged: () => this.#onKnownChanged(),
       onGroupsChanged: onStateChange,
+    })
+    this.#failures = new GroupFailures({
+      manager,
+      loop: this.loop,
+      groups: this.#groups,
+      index: this.#index,
+      caches: this.#caches,
+      names: this.#names,
+      grants: this.#grants,
+      warn: (parent, note) => this.#warn(parent, note),
+      onStateChange,
     })
     this.#status = new ParentStatus({
       client: this.loop.client,
@@ -162,7 +174,7 @@ export class MapRun implements AsyncDisposable {
 
   /** The state of the run. */
   state(): RunState {
-    if (!this.#isRightMissing()) this.#grants.release()
+    if (!this.#failures.isRightMissing) this.#grants.release()
     const invalidParents: string[] = []
     let groups = 0
     const { selection, outputs } = this.#index
@@ -274,29 +286,8 @@ export class MapRun implements AsyncDisposable {
       return this.#next(group, decision.resyncAfterSeconds, context.clock.now())
     } catch (error) {
       if (this.#stopped && this.#calls.signal.reason === error) return undefined
-      if (error instanceof HookBusyError) {
-        const retryAt = context.clock.now() + error.retryAfter
-        return this.#waitForHook(group, error, { retryAfter: error.retryAfter, retry: 'after', retryAt })
-      }
-      if (error instanceof HookError && error.code === 'HookSuspended') {
-        const { endpoint = '', retryAfter = 0 } = error
-        const waiter = `${this.loop.name}|${groupId(group)}`
-        this.#options.manager.endpoints.waitFor(endpoint, waiter, () => this.loop.queue.hurry(group))
-        return this.#waitForHook(group, error, { retryAfter, retry: 'backoff', retryAt: undefined })
-      }
-      throw error
+      return this.#failures.postponed(group, error, context.clock.now())
     }
-  }
-
-  /** Retries a group later whose hook cannot be called now; needs neither event nor log line. */
-  #waitForHook(
-    group: GroupRef,
-    error: Error,
-    { retryAfter, ...retry }: Pick<FailingGroup, 'retry' | 'retryAt'> & { readonly retryAfter: number },
-  ): Result {
-    this.#groups.fail({ ...group, input: this.#index.inputName(group), message: error.message, error, ...retry })
-    this.#options.onStateChange()
-    return after(retryAfter)
   }
 
   #onWrite(group: GroupRef, write: OutputWrite): void {
@@ -327,24 +318,6 @@ export class MapRun implements AsyncDisposable {
     return wait === Infinity ? undefined : after(wait)
   }
 
-  #failed(group: GroupRef, error: unknown): void {
-    const parent = this.#index.selection.parents.get(group.parent)
-    if (isMissingRight(error)) this.#grants.watch()
-    // A cache that lags and a lost race need no report: the next reconcile resolves them.
-    if (parent === undefined || isConflict(error) || (error instanceof WriteError && error.code === 'CacheBehind'))
-      return
-    const input = this.#index.inputName(group)
-    const message = error instanceof Error ? error.message : String(error)
-    // The group ends with the namespace: nothing is wrong that a user could correct.
-    const isEnding = isNamespaceTerminating(error) || (error instanceof Error && isNamespaceTerminating(error.cause))
-    const retry = isEnding ? 'after' : 'backoff'
-    this.#groups.fail({ ...group, input, message, retry, retryAt: undefined, error })
-    if (isEnding) return this.#options.onStateChange()
-    if (error instanceof WriteError) this.#names.watch(groupId(group), group, error.existing)
-    this.#warn(parent.object, `${input}: ${message}`)
-    this.#options.onStateChange()
-  }
-
   #forget(group: GroupRef): void {
     this.#groups.forget(group)
     this.#names.release(groupId(group))
@@ -358,31 +331,12 @@ export class MapRun implements AsyncDisposable {
   }
 
   #onKnownChanged(): void {
-    if (this.#isRightMissing()) this.#grants.watch()
+    if (this.#failures.isRightMissing) this.#grants.watch()
     this.#options.onStateChange()
     if (!this.#index.isFull || !this.#caches.outputsKnown) return
     for (const uid of this.#index.selection.parents.keys()) this.#status.markDirty(uid)
     for (const group of this.#groups.releaseHeld()) this.loop.add(group)
-    for (const group of this.#groups.failing)
-      if (isKindUnavailable(group)) this.loop.add({ parent: group.parent, mapKey: group.mapKey })
-  }
-
-  #isRightMissing(): boolean {
-    return (
-      this.#caches.problems().some(({ state }) => state === 'Forbidden') ||
-      this.#groups.failing.some(({ error }) => isMissingRight(error))
-    )
-  }
-
-  /** Roles or bindings changed: retries what a missing right refused. */
-  #onGranted(): void {
-    this.#caches.retryForbidden()
-    for (const { error, parent, mapKey } of this.#groups.failing) {
-      if (!isMissingRight(error)) continue
-      const group = { parent, mapKey }
-      this.loop.queue.forget(group)
-      this.loop.add(group)
-    }
+    this.#failures.retryUnavailable()
   }
 
   /** Groups of a shard that another replica had begin as after a start; their state is forgotten. */
@@ -428,17 +382,4 @@ export class MapRun implements AsyncDisposable {
   #eventsOf(object: KubeObject): ObjectEvents {
     return this.#options.manager.recorder('metacontroller').about(object)
   }
-}
-
-/**
- * Returns whether a group fails because a kind was not served, or because a write was forbidden: its definition was
- * terminating, or a right was missing.
- */
-function isKindUnavailable({ error }: FailingGroup): boolean {
-  const causes = [error, error instanceof Error ? error.cause : undefined]
-  return causes.some((cause) => isKindNotServed(cause) || isForbidden(cause))
-}
-
-function isMissingRight(error: unknown): boolean {
-  return failureOf(error).type === 'AccessDenied'
 }

@@ -2,7 +2,8 @@
 // adds or stores in another form, null fields, and tolerations that admission adds.
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { expect, test } from 'vitest'
-import { controller, fleet, hook, set, stage, useHook } from './fleet.ts'
+import { recorded } from '../../../../test/support/recorded-client.ts'
+import { controller, fleet, hook, requestOf, set, ship, ships, stage, useHook } from './fleet.ts'
 
 useHook()
 
@@ -114,3 +115,42 @@ test.each(['Recreate', 'RollingInPlace'])(
     expect([hook.calls.length, uid]).toEqual([0, made])
   },
 )
+
+test('Recreate with dynamic-apply recreates a changed child where dry runs of updates are refused', async () => {
+  const childResources = [{ apiVersion: 'v1', resource: 'configmaps', updateStrategy: { method: 'Recreate' } }]
+  hook.reply = (call) => ({ body: { children: [ship('a', requestOf(call).parent.spec.flag)] } })
+  await set()
+  await stage.stopControllers()
+  const { client, transport } = recorded(stage.server.client())
+  const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 400, reason: 'BadRequest' }
+  transport.instead = ({ method, query }) =>
+    method === 'PUT' && query?.dryRun !== undefined
+      ? { status: 400, headers: {}, body: status, warnings: [] }
+      : undefined
+  await stage.startControllers({ controllerClient: () => client })
+  await stage.apply(controller({ childResources }), fleet([], { flag: 'red' }))
+  await stage.pass(3)
+  const before = (await ships())['a']
+  await stage.apply(fleet([], { flag: 'blue' }))
+  await stage.pass(3)
+  const after = (await ships())['a']
+  expect([before?.data, after?.data, after?.metadata.uid === before?.metadata.uid]).toEqual([
+    { flag: 'red' },
+    { flag: 'blue' },
+    false,
+  ])
+})
+
+test.each(['InPlace', 'Recreate'])('%s with dynamic-apply takes back what a subresource changes', async (method) => {
+  const labels = { fleet: 'north' }
+  const template = { metadata: { labels }, spec: pod.spec }
+  const kind = { apiVersion: 'apps/v1', kind: 'Deployment' }
+  const deployment = { ...kind, metadata: named, spec: { replicas: 2, selector: { matchLabels: labels }, template } }
+  hook.reply = () => ({ body: { children: [deployment] } })
+  const childResources = [{ apiVersion: 'apps/v1', resource: 'deployments', updateStrategy: { method } }]
+  await set({}, controller({ childResources }), fleet([]))
+  await stage.client.patch(kind, 'default/a', { merge: { spec: { replicas: 5 } } }, { subresource: 'scale' })
+  await stage.pass(3)
+  const { spec } = (await stage.client.get(kind, 'default/a')) as KubeObject & { spec?: { replicas?: number } }
+  expect(spec?.replicas).toBe(2)
+})

@@ -121,7 +121,7 @@ export async function prepareUpdate(
   const context = writeContext(server, scope, mode.dryRun)
   if (!isInternal && scope.subresource !== 'finalize') strategy.prepareForUpdate?.(draft, old, context)
   if (strategy.tracksGeneration && !isStatus && !isInternal)
-    raiseGeneration(draft, oldJson, strategy.hasStatus ?? false, strategy.generationCountsAnnotations)
+    raiseGeneration(draft, oldJson, strategy.hasStatus ?? false, strategy.generationCounts)
   await yieldIfLong()
   const updated = keepUnchangedTimes(old, asObject(draft))
   if (updated.metadata.managedFields === old.metadata.managedFields)

@@ -35,7 +35,12 @@ export function keepSystemFields(draft: Draft, old: ObjectMeta): void {
 }
 
 /** Increments the generation when something besides metadata and status has changed. */
-export function raiseGeneration(draft: Draft, old: JsonObject, hasStatus: boolean, withAnnotations = false): void {
+export function raiseGeneration(
+  draft: Draft,
+  old: JsonObject,
+  hasStatus: boolean,
+  counted?: 'annotations' | 'labels',
+): void {
   const changed = [...new Set([...Object.keys(draft), ...Object.keys(old)])].some(
     (name) =>
       name !== 'metadata' &&
@@ -43,10 +48,9 @@ export function raiseGeneration(draft: Draft, old: JsonObject, hasStatus: boolea
       !(name === 'status' && hasStatus) &&
       !jsonEqual(draft[name] ?? null, old[name] ?? null),
   )
-  const annotated =
-    withAnnotations &&
-    !jsonEqual(draft.metadata['annotations'] ?? {}, (old['metadata'] as JsonObject)['annotations'] ?? {})
-  if (changed || annotated) draft.metadata['generation'] = Number((old['metadata'] as ObjectMeta).generation ?? 0) + 1
+  const counts =
+    counted !== undefined && !jsonEqual(draft.metadata[counted] ?? {}, (old['metadata'] as JsonObject)[counted] ?? {})
+  if (changed || counts) draft.metadata['generation'] = Number((old['metadata'] as ObjectMeta).generation ?? 0) + 1
 }
 
 function keep(metadata: MutableJsonObject, name: string, value: JsonValue | undefined): void {

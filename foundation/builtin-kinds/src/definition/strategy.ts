@@ -83,8 +83,8 @@ export interface Strategy {
   readonly statusKeeps?: 'labels' | 'metadata'
   /** metadata.generation counts changes outside of metadata and status. */
   readonly tracksGeneration?: boolean
-  /** Annotations count for metadata.generation too (Deployments). */
-  readonly generationCountsAnnotations?: boolean
+  /** The metadata that counts for metadata.generation too: annotations of Deployments, labels of EndpointSlices. */
+  readonly generationCounts?: 'annotations' | 'labels'
   /**
    * The reset fields of the object or of a subresource, which its managers do not own (`status`; for `/status` all
    * others). Default: by `hasStatus`.

@@ -23,6 +23,7 @@ export const endpointsStrategy: Strategy = {
 /** The strategy of EndpointSlices. */
 export const endpointSliceStrategy: Strategy = {
   tracksGeneration: true,
+  generationCounts: 'labels',
   applyDefaults(object) {
     for (const port of draftsAt(object, 'ports')) fill(port, { name: '', protocol: 'TCP' })
   },

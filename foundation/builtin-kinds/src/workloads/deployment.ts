@@ -14,7 +14,7 @@ import { podTemplateErrors, selectedTemplateErrors } from '../pods/pod-template.
 /** The strategy of Deployments. */
 export const deploymentStrategy: Strategy = {
   statusKeeps: 'labels',
-  generationCountsAnnotations: true,
+  generationCounts: 'annotations',
   warnings: (object, old) => podWarnings(object, old, ['spec', 'template', 'spec']),
   tracksGeneration: true,
   resetFields: { '': [['status']], status: [['spec'], ['metadata', 'labels']] },

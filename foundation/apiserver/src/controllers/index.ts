@@ -8,6 +8,7 @@ import { setUpRoleAggregation } from './cluster-role-aggregation.ts'
 import type { ControllerContext } from './controller-context.ts'
 import { AllResourcesInformer } from './all-resources-informer.ts'
 import type { ResourceSource } from './all-resources-informer.ts'
+import { setUpEndpointSliceMirroring } from './endpoint-slices/mirroring.ts'
 import { setUpEventExpiry, setUpJobExpiry } from './expiry.ts'
 import { setUpGarbageCollection } from './gc/garbage-collector.ts'
 import { setUpIdleWorkloads } from './idle-workloads.ts'
@@ -29,6 +30,7 @@ export type { ResourceSource } from './all-resources-informer.ts'
  * - `job-ttl`: deletes finished Jobs after their `ttlSecondsAfterFinished`.
  * - `policy-status`: type checks ValidatingAdmissionPolicies.
  * - `resource-quota`: limits and usage in the status of ResourceQuotas.
+ * - `endpointslice-mirroring`: mirrors Endpoints of Services without a selector into EndpointSlices.
  * - `idle-workloads`: records an Event on each Pod, Deployment and Job that nothing runs.
  */
 export type InternalController =
@@ -38,6 +40,7 @@ export type InternalController =
   | 'service-account'
   | 'events'
   | 'job-ttl'
+  | 'endpointslice-mirroring'
   | 'idle-workloads'
   | 'policy-status'
   | 'resource-quota'
@@ -50,6 +53,7 @@ const setups: Readonly<Record<InternalController, (context: ControllerContext, o
     'service-account': (context, { rootCertificate }) => setUpServiceAccounts(context, rootCertificate),
     events: setUpEventExpiry,
     'job-ttl': setUpJobExpiry,
+    'endpointslice-mirroring': setUpEndpointSliceMirroring,
     'idle-workloads': setUpIdleWorkloads,
     'policy-status': setUpPolicyStatus,
     'resource-quota': (context, { quotas }) => setUpResourceQuotas(context, quotas),

@@ -65,6 +65,8 @@ function endpointOf({ read, list }: ServiceSource, { metadata, spec }: Service, 
   for (const slice of list('endpointslices.discovery.k8s.io') as Iterable<EndpointSlice>) {
     const { namespace, labels } = slice.metadata
     if (namespace !== metadata.namespace || labels?.['kubernetes.io/service-name'] !== metadata.name) continue
+    // The Endpoints below are newer than the slices that mirror them.
+    if (labels?.['endpointslice.kubernetes.io/managed-by'] === 'endpointslicemirroring-controller.k8s.io') continue
     const target = slice.ports?.find((candidate) => (candidate.name ?? '') === portName)?.port
     const endpoint = slice.endpoints?.find(({ conditions }) => conditions?.ready !== false)
     const host = endpoint?.addresses?.[0]

@@ -508,7 +508,7 @@ describe('webhooks behind Services', () => {
       {},
       { annotations: { 'control-plane.alpha.kubernetes.io/leader': '{}' } },
     ],
-  ])('without EndpointSlices the call goes to %s', async (_name, isCalled, spec, metadata) => {
+  ])('without EndpointSlices of its own the call goes to %s', async (_name, isCalled, spec, metadata) => {
     const server = servers.use(
       await WebhookServer.start((review) => reviewAnswer(review, { allowed: true }), ownAddress),
     )
@@ -538,6 +538,19 @@ describe('webhooks behind Services', () => {
       ],
     })
     expect(made.status).toBe(201)
+    // The mirror of older Endpoints does not count.
+    await api.post('/apis/discovery.k8s.io/v1/namespaces/default/endpointslices', {
+      metadata: {
+        name: 'hooks-mirror',
+        labels: {
+          'kubernetes.io/service-name': 'hooks',
+          'endpointslice.kubernetes.io/managed-by': 'endpointslicemirroring-controller.k8s.io',
+        },
+      },
+      addressType: 'IPv4',
+      endpoints: [{ addresses: ['192.0.2.1'], conditions: { ready: true } }],
+      ports: [{ name: 'https', port: 1, protocol: 'TCP' }],
+    })
     const { status } = await api.post(path, configMap('x'))
     expect([status, server.calls.length]).toEqual(isCalled ? [201, 1] : [500, 0])
   })

@@ -1,4 +1,4 @@
-// Tells the differences that the server made from those that other writers made. Start with isAsWritten.
+// Distinguishes the differences that the server made from those that other writers made. Start with isAsWritten.
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { asJson, isJsonObject, jsonEqual } from '@fairlead/kube'
 import { goJson, lastAppliedAnnotation, mergeKeyOf, systemFields, withoutLastApplied } from './merge.ts'

@@ -1,5 +1,5 @@
-// Computes the EndpointSlices that mirror Endpoints, and the writes that lead to them, as pkg/controller/endpointslicemirroring
-// of Kubernetes does. Start reading at planMirror.
+// Computes the EndpointSlices that mirror Endpoints, and the writes that lead to them, as
+// pkg/controller/endpointslicemirroring of Kubernetes does. Start reading at planMirror.
 import { SocketAddress, isIPv6 } from 'node:net'
 import { kind } from '@fairlead/client'
 import type { Kind, Service } from '@fairlead/client'
@@ -73,8 +73,8 @@ export function isDone({ create, update, delete: stale }: MirrorPlan): boolean {
 }
 
 /**
- * Plans the slices of Endpoints: one for each combination of ports and IP family. A slice of other ports is reused for a
- * missing one of its family, as the real controller does.
+ * Plans the slices of Endpoints: one for each combination of ports and IP family. A slice of other ports is reused for
+ * a missing one of its family, as the real controller does.
  */
 export function planMirror({ endpoints, service, slices }: MirrorState): MirrorPlan {
   if (endpoints === undefined || service === undefined || !isMirrored(endpoints, service))
@@ -164,7 +164,7 @@ function identityOf({ addresses, hostname = '', targetRef }: Endpoint): string {
   return JSON.stringify([addresses, hostname, targetRef?.['namespace'] ?? '', targetRef?.['name'] ?? ''])
 }
 
-function sliceOf(endpoints: Endpoints, { addressType, ports, endpoints: members }: Group): EndpointSlice {
+function sliceOf(endpoints: Endpoints, { addressType, ports, endpoints: distinct }: Group): EndpointSlice {
   const { name = '', namespace = '', uid = '', labels, annotations } = endpoints.metadata
   const kept = Object.entries(annotations ?? {}).filter(([key]) => !ownAnnotations.includes(key))
   const owner: OwnerReference = {
@@ -187,7 +187,7 @@ function sliceOf(endpoints: Endpoints, { addressType, ports, endpoints: members 
       ownerReferences: [owner],
     },
     addressType,
-    endpoints: [...members.values()].slice(0, maxAddresses),
+    endpoints: [...distinct.values()].slice(0, maxAddresses),
     ...(ports.length === 0 ? {} : { ports }),
   }
 }
@@ -218,6 +218,6 @@ function isSame(found: EndpointSlice, wanted: EndpointSlice): boolean {
 function comparable({ metadata, endpoints: list }: EndpointSlice): JsonValue {
   const endpoints = list ?? []
   const { labels = {}, annotations = {}, ownerReferences = [] } = metadata
-  const members = Object.fromEntries(endpoints.map((endpoint) => [identityOf(endpoint), endpoint]))
-  return { labels, annotations, ownerReferences, endpoints: endpoints.length, members } as unknown as JsonValue
+  const distinct = Object.fromEntries(endpoints.map((endpoint) => [identityOf(endpoint), endpoint]))
+  return { labels, annotations, ownerReferences, endpoints: endpoints.length, distinct } as unknown as JsonValue
 }

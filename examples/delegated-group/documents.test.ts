@@ -69,6 +69,8 @@ describe.each(['by the embedded server', 'behind an APIService'])('served %s', (
     })
     const running = reflector.run(stop.signal)
     await eventually(() => expect(reflector.state).toBe('Watching'))
+    // As an editor does: the file is empty before it is written.
+    await writeFile(file, '')
     await writeFile(file, JSON.stringify({ ...created, spec: { title: 'Tides', text: 'High at one.\n' } }))
     await eventually(() => expect(texts).toEqual(['High at one.\n']))
     await rm(file)

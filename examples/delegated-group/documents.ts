@@ -136,11 +136,13 @@ export class Documents implements RestStorage, AsyncDisposable {
     const files = (await readdir(this.#folder, { recursive: true })).filter((file) => file.endsWith('.json'))
     for (const file of files) {
       const [namespace = '', name = '', ...deeper] = file.slice(0, -'.json'.length).split(/[\\/]/)
-      const text = await readFile(join(this.#folder, file), 'utf8').catch(() => undefined)
-      const object = text === undefined || deeper.length > 0 || name === '' ? undefined : parse(text, namespace, name)
-      if (text === undefined || object === undefined) continue
-      const key = formatKey(keyOf(object))
+      if (deeper.length > 0 || name === '') continue
+      const key = formatKey({ namespace, name })
+      // A file that is being written is not deleted: its last object stays until it can be read.
       missing.delete(key)
+      const text = await readFile(join(this.#folder, file), 'utf8').catch(() => undefined)
+      const object = text === undefined ? undefined : parse(text, namespace, name)
+      if (text === undefined || object === undefined) continue
       if (this.#kept.get(key)?.text !== text) this.#keep(key, { text, object })
     }
     for (const key of missing) this.#forget(key)

@@ -1,36 +1,22 @@
-// One repository of packages: its revisions, and the changes of refs by which they are made, moved and deleted. Writes
-// are serialized; when the remote has moved, they are planned again on its new state.
+// One repository of packages: its revisions, and the changes by which they are made, moved and deleted. Writes are
+// serialized; when the remote has moved, they are planned again on its new state.
 import type { Clock } from '@fairlead/kube'
-import type { Task } from '../api.ts'
-import { deletionProposedBranch, draftBranch, nextRevision, proposedBranch, revisionTag } from '../engine/names.ts'
 import type { PackageFiles } from '../engine/package-files.ts'
-import { isPublished } from '../engine/lifecycle.ts'
-import { markedMessage } from '../git/commit-mark.ts'
-import type { CommitMark } from '../git/commit-mark.ts'
-import type { FolderChange, Signature } from '../git/new-commit.ts'
 import { GitError } from '../git/git-error.ts'
-import { branchRef, tagRef } from '../git/package-layout.ts'
+import { branchRef } from '../git/package-layout.ts'
 import { GitRepository } from '../git/repository.ts'
 import type { RefCommit } from '../git/repository.ts'
-import type { RefChange } from '../git/ref-updates.ts'
 import type { GitRemote } from '../git/remote.ts'
 import { KptfileCache } from './kptfile-cache.ts'
 import { Mutex } from './mutex.ts'
-import { placeholder } from './revision.ts'
+import type { RepositorySettings } from './repository-settings.ts'
 import type { Revision, RevisionChange } from './revision.ts'
+import { RevisionCommits } from './revision-commits.ts'
+import type { DraftContent } from './revision-commits.ts'
 import { RevisionIndex } from './revision-index.ts'
-import type { IndexScope, Revisions } from './revision-index.ts'
-
-/** The settings of a repository, from its Repository object. */
-export interface RepositorySettings extends IndexScope {
-  readonly namespace: string
-  /** Address of the remote; undefined for a managed repository. */
-  readonly url: string | undefined
-  readonly deployment: boolean
-  readonly createBranch: boolean
-  /** The author of commits in place of the user. */
-  readonly author: { readonly name: string; readonly email: string } | undefined
-}
+import type { Revisions } from './revision-index.ts'
+import { RevisionPlans } from './revision-plans.ts'
+import type { Plan, RepositoryState } from './revision-plans.ts'
 
 /** The port of a repository: its remote, its clock, and the handler of its changes. */
 export interface RepositoryHost {
@@ -41,37 +27,11 @@ export interface RepositoryHost {
   changed(repository: PackageRepository, changes: readonly RevisionChange[]): Promise<void>
 }
 
-/** A new revision, or new content of a draft. */
-export interface DraftContent {
-  readonly packageName: string
-  readonly workspace: string
-  readonly files: PackageFiles
-  readonly task: Task
-  /** Name of the user. */
-  readonly user: string
-}
-
-/** The outcome of a plan: refs to change, and the commits that are new. */
-interface Plan {
-  readonly changes: readonly RefChange[]
-  readonly commits: readonly RefCommit[]
-}
-
 /** Attempts to write while others move the remote's refs. */
 const attempts = 8
 
 /** Milliseconds before the second attempt; longer before each further one (Porch's figure). */
 const retryDelay = 200
-
-const messages: Readonly<Record<string, string>> = {
-  init: 'Creating new empty revision',
-  clone: 'Creating new revision by cloning',
-  edit: 'Creating new revision by copying previous revision',
-  upgrade: 'Upgrading revision',
-  render: 'Rendering package',
-}
-
-const committer = { name: 'Package Orchestration Service', email: 'porch@kpt.dev' }
 
 /** A repository that is open. */
 export class PackageRepository implements AsyncDisposable {
@@ -80,10 +40,10 @@ export class PackageRepository implements AsyncDisposable {
   readonly kptfiles: KptfileCache
   readonly #host: RepositoryHost
   readonly #index: RevisionIndex
+  readonly #plans: RevisionPlans
   readonly #mutex = new Mutex()
   readonly #stop = new AbortController()
-  #refs: ReadonlyMap<string, RefCommit> = new Map()
-  #revisions: Revisions = new Map()
+  #state: RepositoryState = { refs: new Map(), revisions: new Map() }
   #isSynced = false
 
   private constructor(git: GitRepository, settings: RepositorySettings, host: RepositoryHost) {
@@ -92,6 +52,8 @@ export class PackageRepository implements AsyncDisposable {
     this.settings = settings
     this.#host = host
     this.#index = new RevisionIndex(git, settings)
+    const commits = new RevisionCommits(git, settings, host.clock, this.#stop.signal)
+    this.#plans = new RevisionPlans(settings, git, commits)
   }
 
   /** Opens the repository in a folder; creates the folder. Its revisions are known after the first sync. */
@@ -106,7 +68,7 @@ export class PackageRepository implements AsyncDisposable {
 
   /** All revisions, of the last sync or write. */
   get revisions(): Revisions {
-    return this.#revisions
+    return this.#state.revisions
   }
 
   /** The remote was read completely at least once. Nothing may be concluded from a missing revision before. */
@@ -116,7 +78,7 @@ export class PackageRepository implements AsyncDisposable {
 
   /** The commit of the branch; undefined when it does not exist. */
   get head(): string | undefined {
-    return this.#refs.get(branchRef(this.settings.branch))?.commit
+    return this.#state.refs.get(branchRef(this.settings.branch))?.commit
   }
 
   /** Paths of packages that are not served, because they make no valid names. */
@@ -166,100 +128,37 @@ export class PackageRepository implements AsyncDisposable {
    */
   async createDraft(draft: DraftContent, stored?: Promise<unknown>): Promise<Revision> {
     const path = this.#path(draft.packageName)
-    await this.#write(async () => {
-      const ref = branchRef(draftBranch(path, draft.workspace))
-      const head = this.head
-      const commit = this.#draftCommit(draft, path, ref, head === undefined ? [] : [head], undefined)
-      return (await Promise.all([commit, stored]))[0]
-    })
+    await this.#write(async (state) => (await Promise.all([this.#plans.createDraft(state, draft, path), stored]))[0])
     return this.#find((revision) => revision.path === path && revision.workspace === draft.workspace)
   }
 
   /** Replaces the content of a draft. @throws GitError `RefChanged` when the draft has changed */
   async saveDraft(revision: Revision, draft: DraftContent): Promise<Revision> {
-    await this.#write(async () => {
-      this.#expectCommit(revision)
-      return this.#draftCommit(draft, revision.path, revision.ref, [revision.commit], revision.commit)
-    })
-    return this.#find(({ name }) => name === revision.name)
+    await this.#write((state) => this.#plans.saveDraft(state, revision, draft))
+    return this.#named(revision)
   }
 
   /** Moves a revision that is not published between Draft and Proposed. @throws GitError `RefChanged` */
   async setProposed(revision: Revision, isProposed: boolean): Promise<Revision> {
-    await this.#write(async (refs) => {
-      this.#expectCommit(revision)
-      const branch = (isProposed ? proposedBranch : draftBranch)(revision.path, revision.workspace)
-      const commit = { ...refs.get(revision.ref)!, ref: branchRef(branch) }
-      return {
-        changes: [
-          { ref: revision.ref, expected: revision.commit, to: undefined },
-          { ref: commit.ref, expected: undefined, to: revision.commit },
-        ],
-        commits: [commit],
-      }
-    })
-    return this.#find(({ name }) => name === revision.name)
+    await this.#write((state) => this.#plans.setProposed(state, revision, isProposed))
+    return this.#named(revision)
   }
 
   /** Publishes a proposed revision under the next number. @throws GitError `RefChanged` */
   async publish(revision: Revision, user: string): Promise<Revision> {
-    await this.#write(async () => {
-      this.#expectCommit(revision)
-      const published = [...this.#revisions.values()].filter(({ path }) => path === revision.path)
-      const number = nextRevision(published.map((other) => other.revision))
-      const branch = branchRef(this.settings.branch)
-      const { head } = this
-      const mark = { package: revision.path, workspaceName: revision.workspace, revision: String(number) }
-      const commit = await this.#commit(
-        `Approving package revision ${revision.path}/${number}`,
-        mark,
-        user,
-        head === undefined ? [revision.commit] : [head, revision.commit],
-        { path: revision.path, content: { tree: revision.tree } },
-      )
-      const tag = tagRef(revisionTag(revision.path, number))
-      return {
-        changes: [
-          { ref: branch, expected: head, to: commit.commit },
-          { ref: tag, expected: undefined, to: commit.commit },
-          { ref: revision.ref, expected: revision.commit, to: undefined },
-        ],
-        commits: [
-          { ...commit, ref: branch },
-          { ...commit, ref: tag },
-        ],
-      }
-    })
-    return this.#find(({ name }) => name === revision.name)
+    await this.#write((state) => this.#plans.publish(state, revision, user))
+    return this.#named(revision)
   }
 
   /** Proposes the deletion of a published revision, or takes the proposal back. @throws GitError `RefChanged` */
   async setDeletionProposed(revision: Revision, isProposed: boolean): Promise<Revision> {
-    await this.#write(async (refs) => {
-      this.#expectCommit(revision)
-      const ref = this.#deletionRef(revision)
-      const commit = { ...refs.get(revision.ref)!, ref, hash: revision.commit }
-      const existing = refs.get(ref)?.hash
-      if (isProposed === (existing !== undefined)) return { changes: [], commits: [] }
-      return isProposed
-        ? { changes: [{ ref, expected: undefined, to: commit.commit }], commits: [commit] }
-        : { changes: [{ ref, expected: existing, to: undefined }], commits: [] }
-    })
-    return this.#find(({ name }) => name === revision.name)
+    await this.#write((state) => this.#plans.setDeletionProposed(state, revision, isProposed))
+    return this.#named(revision)
   }
 
   /** Makes the tag `<package>/<name>` name a published revision, or moves it. @throws GitError `RefChanged` */
   async tag(revision: Revision, name: string): Promise<void> {
-    await this.#write(async (refs) => {
-      this.#expectCommit(revision)
-      const ref = tagRef(`${revision.path}/${name}`)
-      const existing = refs.get(ref)
-      if (existing?.commit === revision.commit) return { changes: [], commits: [] }
-      return {
-        changes: [{ ref, expected: existing?.hash, to: revision.commit }],
-        commits: [{ ...refs.get(revision.ref)!, ref, hash: revision.commit }],
-      }
-    })
+    await this.#write((state) => this.#plans.tag(state, revision, name))
   }
 
   /**
@@ -267,85 +166,16 @@ export class PackageRepository implements AsyncDisposable {
    * placeholder does. @throws GitError `RefChanged`
    */
   async delete(revision: Revision, user: string): Promise<void> {
-    await this.#write(async (refs) => {
-      this.#expectCommit(revision)
-      const changes: RefChange[] = []
-      const commits: RefCommit[] = []
-      const isPlaceholder = revision.ref === branchRef(this.settings.branch)
-      if (!isPlaceholder) changes.push({ ref: revision.ref, expected: refs.get(revision.ref)?.hash, to: undefined })
-      const deletion = this.#deletionRef(revision)
-      const proposed = refs.get(deletion)
-      if (proposed !== undefined) changes.push({ ref: deletion, expected: proposed.hash, to: undefined })
-      const others = [...this.#revisions.values()].filter(
-        ({ name, path, revision: number }) => path === revision.path && number > 0 && name !== revision.name,
-      )
-      if (isPlaceholder || (isPublished(revision.lifecycle) && others.length === 0)) {
-        const removal = await this.#removal(revision, user)
-        changes.push(...removal.changes)
-        commits.push(...removal.commits)
-        const ref = branchRef(deletionProposedBranch(revision.path, 0).replace(/v0$/, this.settings.branch))
-        const other = refs.get(ref)
-        if (!isPlaceholder && other !== undefined) changes.push({ ref, expected: other.hash, to: undefined })
-      }
-      return { changes, commits }
-    })
-  }
-
-  async #removal({ path }: Revision, user: string): Promise<Plan> {
-    const { head } = this
-    if (head === undefined || (await this.git.tree(`${head}:${path}`)) === undefined)
-      return { changes: [], commits: [] }
-    const commit = await this.#commit(`Delete ${path}`, undefined, user, [head], { path, content: undefined })
-    const ref = branchRef(this.settings.branch)
-    return { changes: [{ ref, expected: head, to: commit.commit }], commits: [{ ...commit, ref }] }
-  }
-
-  async #draftCommit(
-    draft: DraftContent,
-    path: string,
-    ref: string,
-    parents: readonly string[],
-    expected: string | undefined,
-  ): Promise<Plan> {
-    const { task, workspace, user } = draft
-    const text = messages[task.type] ?? `Intermediate commit: ${task.type}`
-    const mark = { package: path, workspaceName: workspace, task }
-    const commit = await this.#commit(text, mark, user, parents, { path, content: draft.files })
-    return { changes: [{ ref, expected, to: commit.commit }], commits: [{ ...commit, ref }] }
-  }
-
-  async #commit(
-    text: string,
-    mark: CommitMark | undefined,
-    user: string,
-    parents: readonly string[],
-    change: FolderChange,
-  ): Promise<RefCommit> {
-    const seconds = Math.floor(this.#host.clock.now() / 1000)
-    const author: Signature = { ...(this.settings.author ?? { name: user, email: user }), seconds }
-    const message = mark === undefined ? `${text}\n` : markedMessage(text, mark)
-    const commit = await this.git.commit(
-      { message, author, committer: { ...committer, seconds }, parents, changes: [change] },
-      this.#stop.signal,
-    )
-    return {
-      ref: '',
-      hash: commit,
-      commit,
-      message,
-      authorName: author.name,
-      authorEmail: author.email,
-      authoredAt: seconds,
-    }
+    await this.#write((state) => this.#plans.delete(state, revision, user))
   }
 
   /** Carries out a plan, again when refs of the remote have moved. */
-  async #write(plan: (refs: ReadonlyMap<string, RefCommit>) => Promise<Plan>): Promise<void> {
+  async #write(plan: (state: RepositoryState) => Plan | Promise<Plan>): Promise<void> {
     const { signal } = this.#stop
     using _lock = await this.#mutex.acquire()
     if (!this.#isSynced) throw notSynced(this.settings.repository)
     for (let attempt = 1; ; attempt++) {
-      const { changes, commits } = await plan(this.#refs)
+      const { changes, commits } = await plan(this.#state)
       if (changes.length === 0) return
       try {
         if (this.settings.url === undefined) await this.git.update(changes, signal)
@@ -356,7 +186,7 @@ export class PackageRepository implements AsyncDisposable {
         await this.#fetch(signal)
         continue
       }
-      const refs = new Map(this.#refs)
+      const refs = new Map(this.#state.refs)
       for (const { ref, to } of changes) if (to === undefined) refs.delete(ref)
       for (const commit of commits) refs.set(commit.ref, commit)
       const { notified } = await this.#adopt(refs, commits, signal)
@@ -381,10 +211,9 @@ export class PackageRepository implements AsyncDisposable {
     written: readonly RefCommit[],
     signal: AbortSignal,
   ): Promise<{ readonly notified: Promise<void> | undefined }> {
-    const before = this.#revisions
+    const before = this.#state.revisions
     const after = await this.#index.update(refs, written, signal)
-    this.#refs = refs
-    this.#revisions = after
+    this.#state = { refs, revisions: after }
     const changes: RevisionChange[] = []
     for (const revision of after.values()) {
       const old = before.get(revision.name)
@@ -395,23 +224,12 @@ export class PackageRepository implements AsyncDisposable {
     return { notified: changes.length > 0 ? this.#host.changed(this, changes) : undefined }
   }
 
-  #deletionRef({ path, revision, workspace, ref }: Revision): string {
-    if (revision > 0) return branchRef(deletionProposedBranch(path, revision))
-    const version = ref === branchRef(this.settings.branch) ? this.settings.branch : workspace
-    return branchRef(`deletionProposed/${path}/${version}`)
-  }
-
-  #expectCommit(revision: Revision): void {
-    const current = this.#revisions.get(revision.name)
-    if (current === undefined)
-      throw new GitError('RefNotFound', `the revision ${revision.name} was deleted in the repository`)
-    const isMovedBranch = revision.revision === placeholder && current.tree === revision.tree
-    if ((current.commit !== revision.commit && !isMovedBranch) || current.lifecycle !== revision.lifecycle)
-      throw new GitError('RefChanged', `the revision ${revision.name} has changed in the repository`)
+  #named({ name }: Revision): Revision {
+    return this.#find((revision) => revision.name === name)
   }
 
   #find(matches: (revision: Revision) => boolean): Revision {
-    const found = this.#revisions.values().find(matches)
+    const found = this.revisions.values().find(matches)
     if (found === undefined)
       throw new GitError('RefNotFound', `the revision is not in ${this.settings.repository} any more`)
     return found

@@ -13,7 +13,8 @@ import { transportOf } from '../git/remote.ts'
 import type { GitRemote } from '../git/remote.ts'
 import { readCredentials } from './credentials.ts'
 import { PackageRepository } from './package-repository.ts'
-import type { RepositorySettings } from './package-repository.ts'
+import { settingsOf } from './repository-settings.ts'
+import type { RepositorySettings } from './repository-settings.ts'
 import type { Revision, RevisionChange } from './revision.ts'
 
 /** A revision with its repository. */
@@ -31,25 +32,6 @@ export type RevisionListener = (
 interface Entry {
   readonly settings: string
   readonly repository: PackageRepository
-}
-
-/** Returns the settings of a Repository; paths without slashes at their ends. */
-export function settingsOf({ metadata, spec }: Repository): RepositorySettings {
-  const git = spec?.git
-  return {
-    namespace: metadata.namespace!,
-    repository: metadata.name!,
-    url: git?.repo,
-    branch: git?.branch ?? 'main',
-    directory: (git?.directory ?? '').replace(/^[./]*\/|^\.$|\/+$/g, ''),
-    deployment: spec?.deployment === true,
-    createBranch: git?.createBranch === true,
-    author: git?.author === undefined && git?.email === undefined ? undefined : authorOf(git),
-  }
-}
-
-function authorOf({ author, email }: { author?: string; email?: string }): { name: string; email: string } {
-  return { name: author ?? email ?? '', email: email ?? author ?? '' }
 }
 
 /** The open repositories. */

@@ -8,6 +8,7 @@ if (args.includes('--help') || args.includes('-h')) {
 
 Flags:
   --listen-client-urls URL  where to answer (default http://127.0.0.1:2379)
+  --parent-pid NUMBER       stop when the parent process is no longer this one
 
 All other flags are ignored.
 `)
@@ -37,7 +38,11 @@ const servers = urls.map((url) => {
   })
   return server.listen(Number(url.port || 2379), url.hostname.replace(/^\[|\]$/g, ''))
 })
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => servers.forEach((server) => server.close()))
+const stop = () => servers.forEach((server) => server.close())
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, stop)
+const parent = valueOf('parent-pid')
+// Polled, because there is no event for the end of a parent.
+if (parent !== undefined) setInterval(() => process.ppid === Number(parent) || stop(), 1000).unref()
 
 function valueOf(name) {
   for (const [index, arg] of args.entries()) {

@@ -56,7 +56,8 @@ function cacheFolder(): string {
 
 /**
  * Writes the programs; returns the path of kubectl. Each is a script that names this Node, because tests may run
- * without it on their PATH. Files are replaced in one step: others may be starting them.
+ * without it on their PATH. It passes the process that starts it: what a suite leaves running ends with it. Files
+ * are replaced in one step: others may be starting them.
  */
 function writeAssets(folder: string): string | undefined {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -64,7 +65,8 @@ function writeAssets(folder: string): string | undefined {
     ['kube-apiserver', 'fairlead-apiserver.js'],
     ['etcd', 'etcd.js'],
   ] as const) {
-    const script = `#!/bin/sh\nexec ${quoted(process.execPath)} ${quoted(join(launchers, launcher))} "$@"\n`
+    const program = `${quoted(process.execPath)} ${quoted(join(launchers, launcher))}`
+    const script = `#!/bin/sh\nexec ${program} --parent-pid="$PPID" "$@"\n`
     const temporary = join(folder, `.${name}.${process.pid}`)
     writeFileSync(temporary, script, { mode: 0o700 })
     chmodSync(temporary, 0o700)

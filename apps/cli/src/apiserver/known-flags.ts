@@ -31,6 +31,7 @@ export const honouredFlags: readonly Flag[] = [
   },
   { name: 'resolve', value: 'name=host:port', description: 'address of a Service of webhooks (repeatable)' },
   { name: 'write-kubeconfig', value: 'file', description: 'kubeconfig of an administrator, written when ready' },
+  { name: 'parent-pid', value: 'number', description: 'stop when the parent process is no longer this one' },
   { name: 'help', description: 'print this help' },
   { name: 'version', description: 'print the version' },
 ]

@@ -37,6 +37,8 @@ export interface ProgramOptions {
   readonly controllers: 'none' | 'crd' | 'all'
   readonly resolve: readonly string[]
   readonly kubeconfig: string | undefined
+  /** Process id of the parent with which the program ends. */
+  readonly parent: number | undefined
 }
 
 /** The text of a file. */
@@ -93,6 +95,7 @@ export function programOptions({ values, incomplete, argument }: ParsedFlags): P
     controllers: controllerSet(one('controllers') ?? 'crd'),
     resolve: all('resolve'),
     kubeconfig: one('write-kubeconfig'),
+    parent: processId(one('parent-pid')),
   }
 }
 
@@ -173,6 +176,11 @@ function port(value: string | undefined): number {
   const number = Number(value)
   if (/^\d+$/.test(value) && number <= 65_535) return number
   throw usageError(`--secure-port ${value} is not a port: write a number from 0 to 65535 (0 takes any free one)`)
+}
+
+function processId(value: string | undefined): number | undefined {
+  if (value === undefined || /^\d+$/.test(value)) return value === undefined ? undefined : Number(value)
+  throw usageError(`--parent-pid ${value} is not a process id: write a number`)
 }
 
 function truth(flag: string, value: string): boolean {

@@ -36,7 +36,13 @@ const builtinPlugins = new Set([
   'CertificateSigning',
 ])
 
-/** Runs the server until SIGINT or SIGTERM. Throws CommandError for every error that the user can fix. */
+/** Interval of looking at the parent process, in milliseconds: there is no event for its end. */
+const parentCheckInterval = 1000
+
+/**
+ * Runs the server until SIGINT or SIGTERM, or until its parent has ended. Throws CommandError for every error that the
+ * user can fix.
+ */
 export async function serve(options: ProgramOptions, name: string): Promise<void> {
   const say = (line: string): void => void process.stderr.write(`${name}: ${line}\n`)
   for (const note of admissionNotes(options)) say(note)
@@ -46,7 +52,7 @@ export async function serve(options: ProgramOptions, name: string): Promise<void
   const tls = await servingCertificate(options)
   const server = resources.use(await startServer(options, audit, say))
   // Until here a signal ends the process at once: nothing is under way that it could lose.
-  const stopped = signalReceived()
+  const stopped = Promise.race([signalReceived(), parentEnded(options.parent)])
   const { host, port, advertiseAddress, kubeconfig } = options
   try {
     const listening = await server.listen({
@@ -79,6 +85,21 @@ function signalReceived(): Promise<void> {
         resolve()
       })
     }
+  })
+}
+
+/**
+ * Resolves when the parent process is another than the given one, which has ended then; never without one. A suite that
+ * panics, or that `go test -timeout` kills, stops nothing that it has started.
+ */
+function parentEnded(parent: number | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (parent === undefined) return
+    const timer = setInterval(() => {
+      if (process.ppid === parent) return
+      clearInterval(timer)
+      resolve()
+    }, parentCheckInterval).unref()
   })
 }
 

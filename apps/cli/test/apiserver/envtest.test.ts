@@ -150,26 +150,34 @@ test.each([
   expect(ended).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(stderr) as string })
 })
 
-test('apiserver writes a kubeconfig and keeps objects in a data folder', () =>
+test('apiserver writes a kubeconfig and keeps objects in a data folder; programs of envtest end with their parent', () =>
   withFolder(async (folder) => {
     const kubeconfig = join(folder, 'kubeconfig')
-    const args = ['apiserver', '--secure-port=0', '--data', join(folder, 'data'), '--write-kubeconfig', kubeconfig]
+    const flags = ['--secure-port=0', '--data', join(folder, 'data'), '--write-kubeconfig', kubeconfig]
+    const assets = (await fairlead(['envtest', 'use', '-p', 'path', '--bin-dir', folder])).stdout
     const { launcher } = await import('../../../../test/support/launcher.ts')
     const { connect } = await import('@fairlead/client')
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kept' } }
-    for (const step of ['create', 'read'] as const) {
-      const child = spawn(process.execPath, [launcher, ...args], { stdio: ['ignore', 'ignore', 'pipe'] })
-      const exit = once(child, 'exit')
+    const suite = '"$0/etcd" --listen-client-urls=http://127.0.0.1:0 & "$0/kube-apiserver" "$@" & wait'
+    for (const [step, command, args, signal] of [
+      ['create', process.execPath, [launcher, 'apiserver', ...flags], 'SIGTERM'],
+      ['read', 'sh', ['-c', suite, assets, ...flags], 'SIGKILL'],
+    ] as const) {
+      const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] })
+      // Comes when no process has the standard error open any more.
+      const closed = once(child, 'close')
       try {
-        for await (const chunk of child.stderr) if (String(chunk).includes('Serving')) break
+        for await (const chunk of child.stderr.iterator({ destroyOnReturn: false }))
+          if (String(chunk).includes('Serving')) break
+        child.stderr.resume()
         const client = await connect({ file: kubeconfig })
         if (step === 'create') await client.create(namespace)
         expect(await client.get(namespace, 'kept')).toMatchObject(namespace)
         await client.transport[Symbol.asyncDispose]()
       } finally {
-        child.kill('SIGTERM')
+        child.kill(signal)
       }
-      expect((await exit)[0]).toBe(0)
+      expect(await closed).toEqual(step === 'create' ? [0, null] : [null, 'SIGKILL'])
     }
     expect(readFileSync(kubeconfig, 'utf8')).toContain('client-key-data')
   }))

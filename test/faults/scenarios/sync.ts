@@ -1,5 +1,5 @@
 // Composite and decorator controllers under faults: a parent whose children are changed in place, made anew and rolled
-// out, and objects with attachments and a finalizer.
+// out, or follow related objects, and objects with attachments and a finalizer.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { KubeObject } from '@fairlead/kube'
@@ -21,11 +21,17 @@ const children: readonly (readonly [string, string])[] = [
 interface Request {
   readonly parent: { readonly spec: { readonly names: readonly string[]; readonly flag: string } }
   readonly object: KubeObject
+  readonly related: Readonly<Record<string, Readonly<Record<string, KubeObject>>>>
 }
 
-/** The hooks: a child of every kind for each name of the parent; a flag for every object that is not finalized. */
-function respond(path: string | undefined, { parent, object }: Request): object {
+/**
+ * The hooks: a child of every kind for each name of the parent, a buoy for each related chart; a flag for every object
+ * that is not finalized.
+ */
+function respond(path: string | undefined, { parent, object, related }: Request): object {
   if (path === '/finalize') return { attachments: [], finalized: true }
+  if (path === '/customize')
+    return { relatedResources: [{ apiVersion, resource: 'charts', labelSelector: { matchLabels: { sea: 'baltic' } } }] }
   if (path === '/decorate')
     return {
       labels: { decorated: 'yes' },
@@ -33,7 +39,13 @@ function respond(path: string | undefined, { parent, object }: Request): object 
     }
   const { names, flag } = parent.spec
   const of = (kind: string) => (name: string) => ({ apiVersion, kind, metadata: { name, labels }, spec: { flag } })
-  return { status: { names: names.length }, children: children.flatMap(([kind]) => names.map(of(kind))) }
+  const buoys = Object.values(related[`Chart.${apiVersion}`] ?? {}).map(({ metadata }) =>
+    of('Buoy')(metadata.name ?? ''),
+  )
+  return {
+    status: { names: names.length },
+    children: [...children.flatMap(([kind]) => names.map(of(kind))), ...buoys],
+  }
 }
 
 const hook = createServer((request, response) => {
@@ -55,7 +67,12 @@ function input(name: string, decorate: string): KubeObject {
   return { ...configMap, metadata: { name, namespace: 'default', labels: { decorate } } }
 }
 
-const plurals = [...children.map(([kind]) => `${kind.toLowerCase()}s`), 'flags']
+function chart(name: string): KubeObject {
+  return { apiVersion, kind: 'Chart', metadata: { name, namespace: 'default', labels: { sea: 'baltic' } } }
+}
+
+const childKinds = [...children.map(([kind]) => kind), 'Buoy']
+const plurals = [...childKinds, 'Flag'].map((kind) => `${kind.toLowerCase()}s`)
 const read = ['get', 'list', 'watch']
 
 /** The scenario. */
@@ -64,11 +81,12 @@ export const syncScenario: Scenario = {
   capability: metacontroller,
   definitions: [
     crd({ group, kind: 'Fleet', status: true }),
-    ...[...children.map(([kind]) => kind), 'Flag'].map((kind) => crd({ group, kind, status: true })),
+    ...[...childKinds, 'Flag', 'Chart'].map((kind) => crd({ group, kind, status: true })),
   ],
   grants: [
     { apiGroups: [group], resources: ['fleets'], verbs: [...read, 'patch', 'update'] },
     { apiGroups: [group], resources: ['fleets/status'], verbs: ['update'] },
+    { apiGroups: [group], resources: ['charts'], verbs: read },
     { apiGroups: [''], resources: ['configmaps'], verbs: [...read, 'patch', 'update'] },
     { apiGroups: [group], resources: plurals, verbs: [...read, 'create', 'patch', 'update', 'delete'] },
   ],
@@ -79,12 +97,12 @@ export const syncScenario: Scenario = {
       metadata: { name: 'fleets' },
       spec: {
         parentResource: { apiVersion, resource: 'fleets' },
-        childResources: children.map(([kind, method]) => ({
+        childResources: [...children, ['Buoy', 'InPlace'] as const].map(([kind, method]) => ({
           apiVersion,
           resource: `${kind.toLowerCase()}s`,
           updateStrategy: { method },
         })),
-        hooks: { sync: { webhook: { url: `${url}/sync` } } },
+        hooks: { sync: { webhook: { url: `${url}/sync` } }, customize: { webhook: { url: `${url}/customize` } } },
       },
     } as KubeObject,
     {
@@ -101,12 +119,15 @@ export const syncScenario: Scenario = {
       },
     } as KubeObject,
     fleet(['a', 'b', 'c'], 'red'),
+    chart('n'),
+    chart('s'),
     input('x', 'yes'),
     input('y', 'yes'),
   ],
   deleted: [
     '/apis/metacontroller.k8s.io/v1alpha1/namespaces/default/controllerrevisions/fleets.test.example.com-<hash>',
     '/apis/test.example.com/v1/namespaces/default/boats/a',
+    '/apis/test.example.com/v1/namespaces/default/buoys/s',
     '/apis/test.example.com/v1/namespaces/default/flags/x',
     '/apis/test.example.com/v1/namespaces/default/rafts/a',
     '/apis/test.example.com/v1/namespaces/default/rafts/b',
@@ -117,10 +138,11 @@ export const syncScenario: Scenario = {
     { apiVersion: controllers, kind: 'CompositeController' },
     { apiVersion: controllers, kind: 'DecoratorController' },
     { apiVersion, kind: 'Fleet' },
-    ...[...children.map(([kind]) => kind), 'Flag'].map((kind) => ({ apiVersion, kind })),
+    ...[...childKinds, 'Flag'].map((kind) => ({ apiVersion, kind })),
   ],
   async change(client) {
     await client.apply(fleet(['b', 'c', 'd'], 'blue'))
+    await client.delete({ apiVersion, kind: 'Chart' }, 'default/s')
     await client.apply(input('x', 'no'))
     await client.apply(input('z', 'yes'))
   },

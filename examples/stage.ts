@@ -110,7 +110,9 @@ export class Stage implements AsyncDisposable {
 
   /** Lets everything happen that needs no time to pass. */
   async settle(): Promise<void> {
+    const end = performance.now() + patience
     for (let quiet = 0, revision = -1; quiet < 10; revision = this.server.store.revision) {
+      if (performance.now() > end) throw new Error('The controllers do not become idle')
       await this.clock.advance(0)
       const busy = this.#others.reduce((sum, controllers) => sum + controllers.busy, this.#controllers?.busy ?? 0)
       quiet = busy === 0 && this.server.store.revision === revision ? quiet + 1 : 0

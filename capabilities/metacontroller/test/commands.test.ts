@@ -7,20 +7,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { CommandContext } from '@fairlead/controller'
 import { parseYaml, parseYamlDocuments } from '@fairlead/kube'
-import { metacontroller } from '@fairlead/metacontroller'
-import { CommandError } from '@fairlead/offline'
 import { afterAll, describe, expect, test } from 'vitest'
 import { dataPath, describeData, readDataJson } from '../../../test/support/conformance-data.ts'
+import type { Ran } from './run-command.ts'
+import { runCommand as run } from './run-command.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'fairlead-map-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 const root = fileURLToPath(new URL('../../..', import.meta.url))
-
-interface Ran {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
 
 async function runCommand(
   name: string,
@@ -28,23 +22,7 @@ async function runCommand(
   args: CommandContext['arguments'] = [],
   stdin = '',
 ): Promise<Ran> {
-  const command = (await metacontroller.commands!()).find((one) => one.name === name)!
-  const [out, err]: string[][] = [[], []]
-  const context: CommandContext = {
-    arguments: args,
-    options,
-    stdin: async () => stdin,
-    out: (text) => void out!.push(text),
-    err: (text) => void err!.push(text),
-    client: () => Promise.reject(new Error('there is no cluster')),
-    signal: new AbortController().signal,
-  }
-  const code = await command.run(context).catch((error: unknown) => {
-    if (!(error instanceof CommandError)) throw error
-    err!.push(error.message)
-    return error.exitCode
-  })
-  return { code, out: out!.join('\n'), err: err!.join('\n') }
+  return run(name, { options, arguments: args, stdin })
 }
 
 function file(name: string, text: string): string {

@@ -1,6 +1,5 @@
 // What one slow, broken or stopping MapController does to the others and to itself.
 import type { KubeObject } from '@fairlead/kube'
-import { metacontroller } from '@fairlead/metacontroller'
 import { describe, expect, test } from 'vitest'
 import {
   conditionOf,
@@ -17,6 +16,7 @@ import {
   useHook,
 } from './copies.ts'
 import { copyOf } from './hook.ts'
+import { runCommand } from './run-command.ts'
 
 useHook()
 
@@ -139,21 +139,10 @@ test('fairlead map drift names the outputs that drift and their fields', async (
   await set({}, controller(), policy(), input('a'), input('b'))
   await stage.client.patch(secrets, 'default/b-copy', { merge: { data: { k: 'djI=' } } })
   await stage.pass(2)
-  const out: string[] = []
-  const command = (await metacontroller.commands!()).find(({ name }) => name === 'drift')!
-  const code = await stage.during(
-    command.run({
-      arguments: { names: [] } as never,
-      options: { resolve: [] },
-      stdin: async () => '',
-      out: (text) => void out.push(text),
-      err: (text) => void out.push(text),
-      client: async () => stage.client,
-      signal: new AbortController().signal,
-    }),
-  )
+  const ran = runCommand('drift', { arguments: { names: [] } as never, options: { resolve: [] }, client: stage.client })
+  const { code, out } = await stage.during(ran)
   expect({ code, out }).toEqual({
     code: 0,
-    out: ['copies  Secret/default/b-copy  (from ConfigMap/default/b)  data.k'],
+    out: 'copies  Secret/default/b-copy  (from ConfigMap/default/b)  data.k',
   })
 })

@@ -2,10 +2,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { CommandContext } from '@fairlead/controller'
-import { metacontroller } from '@fairlead/metacontroller'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { TestHook } from '../hook.ts'
+import { runCommand } from '../run-command.ts'
 import { fleet, ship } from './fleet.ts'
 
 let hook: TestHook
@@ -22,19 +21,8 @@ async function play(entry: object): Promise<string> {
   const path = join(folder, 'case.json')
   const resources = [{ apiVersion: 'harbour.example.com/v1', kind: 'Fleet', plural: 'fleets', namespaced: true }]
   writeFileSync(path, JSON.stringify({ resources, cases: [{ id: 'one', ...entry }] }))
-  const command = (await metacontroller.commands!()).find(({ name }) => name === 'test')!
-  const out: string[] = []
-  const context: CommandContext = {
-    arguments: [path],
-    options: { hook: hook.url, resolve: [] },
-    stdin: async () => '',
-    out: (text) => void out.push(text),
-    err: (text) => void out.push(text),
-    client: () => Promise.reject(new Error('there is no cluster')),
-    signal: new AbortController().signal,
-  }
-  const code = await command.run(context)
-  return [`exit ${code}`, ...out.join('\n').split('\n')].map((line) => line.trim().replaceAll(path, 'FILE')).join('\n')
+  const { code, out } = await runCommand('test', { arguments: [path], options: { hook: hook.url, resolve: [] } })
+  return [`exit ${code}`, ...out.split('\n')].map((line) => line.trim().replaceAll(path, 'FILE')).join('\n')
 }
 
 const sync = { webhook: { url: 'http://hook.invalid/sync' } }

@@ -2,14 +2,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { CommandContext } from '@fairlead/controller'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { stringifyYamlDocuments } from '@fairlead/kube'
-import { metacontroller } from '@fairlead/metacontroller'
-import { CommandError } from '@fairlead/offline'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { withLastApplied } from '../../src/children/merge.ts'
 import { TestHook } from '../hook.ts'
+import { runCommand } from '../run-command.ts'
 import { composite, decorator, fleet, fleetDefinition, fleets, ship } from './fleet.ts'
 
 let hook: TestHook
@@ -26,23 +24,8 @@ afterEach(async () => {
 async function render(objects: readonly KubeObject[], options: object = {}): Promise<{ code: number; out: string }> {
   const file = join(folder, 'objects.yaml')
   writeFileSync(file, stringifyYamlDocuments([fleetDefinition, ...objects]))
-  const command = (await metacontroller.commands!()).find(({ name }) => name === 'render')!
-  const out: string[] = []
-  const context: CommandContext = {
-    arguments: [],
-    options: { filename: [file], resolve: [], output: 'text', ...options },
-    stdin: async () => '',
-    out: (text) => void out.push(text),
-    err: (text) => void out.push(text),
-    client: () => Promise.reject(new Error('there is no cluster')),
-    signal: new AbortController().signal,
-  }
-  const code = await command.run(context).catch((error: unknown) => {
-    if (!(error instanceof CommandError)) throw error
-    out.push(error.message)
-    return error.exitCode
-  })
-  return { code, out: out.join('\n') }
+  const ran = await runCommand('render', { options: { filename: [file], resolve: [], output: 'text', ...options } })
+  return { code: ran.code, out: [ran.out, ran.err].filter((text) => text !== '').join('\n') }
 }
 
 function fleetsController(method: string, hooks: object = {}, spec: object = {}): KubeObject {

@@ -10,7 +10,7 @@ import type { MapController } from '../api.ts'
 import { mapControllerKind } from '../controllers/map-controller.ts'
 import { differingFields } from '../engine/difference.ts'
 import { formatIdentity, identityOf } from '../engine/identity.ts'
-import { definitionNames, resolveKinds } from '../engine/kinds.ts'
+import { definitionNames, resolveKinds, resourcesOf } from '../engine/kinds.ts'
 import type { ResolvedResource } from '../engine/resource.ts'
 import { mapKeyLabel } from '../engine/tag.ts'
 import type { RenderedGroup } from '../offline/rendering.ts'
@@ -87,7 +87,7 @@ async function objectsOf(client: Client, { spec }: MapController): Promise<reado
     ...(byNamespace ? [client.list({ apiVersion: 'v1', kind: 'Namespace' }).then(({ items }) => [...items])] : []),
   ])
   const definitions = await Promise.all(
-    definitionNames(spec).map((name) => client.find<KubeObject>(CustomResourceDefinition, name)),
+    definitionNames(resourcesOf(spec)).map((name) => client.find<KubeObject>(CustomResourceDefinition, name)),
   )
   const found = [...lists.flat(), ...definitions.filter((definition) => definition !== undefined)]
   // A kind may be listed twice, as input and as output.

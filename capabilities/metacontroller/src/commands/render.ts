@@ -25,7 +25,7 @@ import { renderController } from '../offline/rendering.ts'
 import { syncPlan } from '../offline/sync-plans.ts'
 import type { RenderedSync } from '../offline/sync-rendering.ts'
 import { renderSync } from '../offline/sync-rendering.ts'
-import { SpecError } from '../sync/spec-error.ts'
+import { SpecError } from '../engine/spec-error.ts'
 import { offlineHooks, offlineSyncHooks, withHookAt } from './offline-hooks.ts'
 
 interface Options {

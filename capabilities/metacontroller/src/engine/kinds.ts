@@ -33,14 +33,18 @@ export async function resolveKinds(
   }
 }
 
-/** Names of the CustomResourceDefinitions that a spec may need; built-in kinds have none. */
-export function definitionNames(spec: MapControllerSpec): string[] {
-  const resources: readonly ResourceName[] = [
+/** Returns the resources that a spec names. */
+export function resourcesOf(spec: MapControllerSpec): readonly ResourceName[] {
+  return [
     spec.parentResource,
     ...spec.inputResources,
     ...spec.outputResources,
     ...(spec.hooks.map.relatedResources ?? []),
   ]
+}
+
+/** Names of the CustomResourceDefinitions that resources may need; built-in kinds have none. */
+export function definitionNames(resources: readonly ResourceName[]): string[] {
   const named = resources.map(({ apiVersion, resource }) => ({ group: parseApiVersion(apiVersion).group, resource }))
   return [
     ...new Set(named.filter(({ group }) => group.includes('.')).map(({ group, resource }) => `${resource}.${group}`)),

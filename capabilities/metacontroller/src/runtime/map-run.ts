@@ -50,7 +50,7 @@ export interface RunState {
 /** Options of a {@link MapRun}. */
 export interface MapRunOptions {
   readonly manager: Manager
-  readonly controller: MapController
+  readonly controller: MapController & KubeObject
   /** Returns the MapController as it is now: hooks are sent its current metadata and status. */
   readonly current: () => MapController
   /** Names of deleted MapControllers whose outputs this one takes over. */
@@ -71,7 +71,7 @@ const shareOfParent = 0.75
 
 /** Runs one MapController in one generation of its spec. */
 export class MapRun implements AsyncDisposable {
-  readonly controller: MapController
+  readonly controller: MapController & KubeObject
   readonly name: string
   readonly loop: WorkLoop<GroupRef>
   readonly #options: MapRunOptions

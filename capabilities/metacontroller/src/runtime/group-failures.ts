@@ -1,15 +1,13 @@
-// Failures of the groups of one MapController: which are reported, and what retries a group besides its backoff.
+// Failures of the groups of one controller: which are reported, and what retries a group besides its backoff.
 import { isKindNotServed } from '@fairlead/client'
 import type { GrantWatch, Manager, Result, WorkLoop } from '@fairlead/controller'
 import { HookError, after, failureOf } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { isConflict, isForbidden, isNamespaceTerminating } from '@fairlead/kube'
 import { HookBusyError } from '../engine/hook.ts'
-import type { Caches } from './caches.ts'
-import type { GroupIndex } from './group-index.ts'
+import type { KindProblem } from './caches.ts'
 import type { FailingGroup, GroupRef, GroupState } from './group-state.ts'
 import { groupId } from './group-state.ts'
-import type { NameWatch } from './name-watch.ts'
 import { WriteError } from './writer.ts'
 
 /** Dependencies of {@link GroupFailures}. */
@@ -17,12 +15,14 @@ export interface GroupFailuresOptions {
   readonly manager: Manager
   readonly loop: WorkLoop<GroupRef>
   readonly groups: GroupState
-  readonly index: GroupIndex
-  readonly caches: Caches
-  readonly names: NameWatch
+  readonly caches: { problems(): readonly KindProblem[]; retryForbidden(): void }
   readonly grants: GrantWatch
-  /** Records an event about a parent. */
-  readonly warn: (parent: KubeObject, note: string) => void
+  /** Returns the parent of a group; undefined once it is deleted. */
+  readonly parentOf: (group: GroupRef) => KubeObject | undefined
+  /** Returns the name of a group in messages, as `Kind.group/namespace/name`. */
+  readonly nameOf: (group: GroupRef) => string
+  /** Reports the failure of a group on its parent. */
+  readonly warn: (parent: KubeObject, group: GroupRef, error: unknown) => void
   readonly onStateChange: () => void
 }
 
@@ -52,21 +52,17 @@ export class GroupFailures {
 
   /** Reports a failure of a group. */
   failed(group: GroupRef, error: unknown): void {
-    const { groups, index, names, grants, warn, onStateChange } = this.#options
-    const parent = index.selection.parents.get(group.parent)
+    const { groups, grants, parentOf, nameOf, warn, onStateChange } = this.#options
+    const parent = parentOf(group)
     if (isMissingRight(error)) grants.watch()
     // A cache that lags and a lost race need no report: the next reconcile resolves them.
     if (parent === undefined || isConflict(error) || (error instanceof WriteError && error.code === 'CacheBehind'))
       return
-    const input = index.inputName(group)
-    const message = error instanceof Error ? error.message : String(error)
     // The group ends with the namespace: nothing is wrong that a user could correct.
     const isEnding = isNamespaceTerminating(error) || (error instanceof Error && isNamespaceTerminating(error.cause))
     const retry = isEnding ? 'after' : 'backoff'
-    groups.fail({ ...group, input, message, retry, retryAt: undefined, error })
-    if (isEnding) return onStateChange()
-    if (error instanceof WriteError) names.watch(groupId(group), group, error.existing)
-    warn(parent.object, `${input}: ${message}`)
+    groups.fail({ ...group, input: nameOf(group), message: messageOf(error), retry, retryAt: undefined, error })
+    if (!isEnding) warn(parent, group, error)
     onStateChange()
   }
 
@@ -104,8 +100,8 @@ export class GroupFailures {
     error: Error,
     { retryAfter, ...retry }: Pick<FailingGroup, 'retry' | 'retryAt'> & { readonly retryAfter: number },
   ): Result {
-    const { groups, index, onStateChange } = this.#options
-    groups.fail({ ...group, input: index.inputName(group), message: error.message, error, ...retry })
+    const { groups, nameOf, onStateChange } = this.#options
+    groups.fail({ ...group, input: nameOf(group), message: error.message, error, ...retry })
     onStateChange()
     return after(retryAfter)
   }
@@ -122,4 +118,9 @@ function isKindUnavailable({ error }: FailingGroup): boolean {
 
 function isMissingRight(error: unknown): boolean {
   return failureOf(error).type === 'AccessDenied'
+}
+
+/** Returns the message of an error. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

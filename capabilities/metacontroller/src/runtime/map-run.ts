@@ -17,7 +17,7 @@ import { outputChangeMatters } from '../engine/trigger.ts'
 import type { KindProblem } from './caches.ts'
 import { Caches } from './caches.ts'
 import { clientKind } from './client-kind.ts'
-import { GroupFailures } from './group-failures.ts'
+import { GroupFailures, messageOf } from './group-failures.ts'
 import { GroupIndex, isNewVersion } from './group-index.ts'
 import type { FailingGroup, GroupRef } from './group-state.ts'
 import { GroupState, groupId } from './group-state.ts'
@@ -30,7 +30,7 @@ import { ParentStatus } from './parent-status.ts'
 import { reconcileGroup } from './reconcile-group.ts'
 import { relationsOf } from './relations.ts'
 import type { OutputWrite } from './writer.ts'
-import { GroupWriter } from './writer.ts'
+import { GroupWriter, WriteError } from './writer.ts'
 
 /** The state of a run; the controller derives conditions and gauges from it. */
 export interface RunState {
@@ -129,11 +129,14 @@ export class MapRun implements AsyncDisposable {
       manager,
       loop: this.loop,
       groups: this.#groups,
-      index: this.#index,
       caches: this.#caches,
-      names: this.#names,
       grants: this.#grants,
-      warn: (parent, note) => this.#warn(parent, note),
+      parentOf: ({ parent }) => this.#index.selection.parents.get(parent)?.object,
+      nameOf: (group) => this.#index.inputName(group),
+      warn: (parent, group, error) => {
+        if (error instanceof WriteError) this.#names.watch(groupId(group), group, error.existing)
+        this.#warn(parent, `${this.#index.inputName(group)}: ${messageOf(error)}`)
+      },
       onStateChange,
     })
     this.#status = new ParentStatus({

@@ -1,20 +1,11 @@
 // Runs one CompositeController or DecoratorController: events enqueue parents; syncing one (sync-parent.ts) calls a
 // hook and writes. Own writes enqueue their parent, too: hooks count on seeing what they made. Start with
 // SyncRun.start.
-import type { Manager, ObjectChange, ObjectEvents, Result, WorkContext, WorkLoop } from '@fairlead/controller'
-import {
-  GrantWatch,
-  HookError,
-  RemoteError,
-  after,
-  failureOf,
-  hasFinalizer,
-  removeFinalizer,
-} from '@fairlead/controller'
+import type { Manager, ObjectChange, Result, WorkContext, WorkLoop } from '@fairlead/controller'
+import { GrantWatch, RemoteError, after, hasFinalizer, removeFinalizer } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
-import { controllerOf, isConflict, isNamespaceTerminating, isTerminating, keyOf } from '@fairlead/kube'
+import { controllerOf, isConflict, isTerminating, keyOf } from '@fairlead/kube'
 import type { HookEvent } from '../engine/hook-event.ts'
-import { HookBusyError } from '../engine/hook.ts'
 import { formatIdentity, identityOf } from '../engine/identity.ts'
 import type { ResourceName } from '../engine/kinds.ts'
 import type { ResolvedResource } from '../engine/resource.ts'
@@ -25,6 +16,7 @@ import type { ChildKind } from '../children/child.ts'
 import { ownersOf } from '../children/child.ts'
 import { adoptByAnnotation, mayAdoptOnRequest, syncRequestOf } from '../engine/annotations.ts'
 import type { KindProblem } from '../runtime/caches.ts'
+import { GroupFailures, messageOf } from '../runtime/group-failures.ts'
 import { isNewVersion } from '../runtime/group-index.ts'
 import type { FailingGroup, GroupRef } from '../runtime/group-state.ts'
 import { GroupState, groupId } from '../runtime/group-state.ts'
@@ -75,6 +67,7 @@ export class SyncRun {
   readonly #customize: Customize | undefined
   readonly #state: GroupState
   readonly #grants: GrantWatch
+  readonly #failures: GroupFailures
   /** Parents by uid, with the position of their kind. */
   readonly #parents = new Map<string, { readonly kind: number; readonly object: KubeObject }>()
   /** When hooks asked to be called again, in milliseconds of the clock. */
@@ -97,11 +90,22 @@ export class SyncRun {
       concurrency: options.workers,
       manager: fieldManager,
       run: (group, context) => this.#run(group, context),
-      failed: (group, error) => this.#failed(group, error),
+      failed: (group, error) => this.#failures.failed(group, error),
       logFields: (group) => ({ parent: this.#nameOf(group) }),
     })
     this.#state = new GroupState(manager.clock, (object) => this.#caches.cached(object))
-    this.#grants = new GrantWatch(manager.informers, manager.clock, () => this.#onGranted())
+    this.#grants = new GrantWatch(manager.informers, manager.clock, () => this.#failures.retryGranted())
+    this.#failures = new GroupFailures({
+      manager,
+      loop: this.loop,
+      groups: this.#state,
+      caches: this.#caches,
+      grants: this.#grants,
+      parentOf: ({ parent }) => this.#parents.get(parent)?.object,
+      nameOf: (group) => this.#nameOf(group),
+      warn: (parent, _group, error) => this.#warn(parent, error),
+      onStateChange: options.onStateChange,
+    })
     this.#customize =
       hooks.customize === undefined
         ? undefined
@@ -138,7 +142,7 @@ export class SyncRun {
 
   /** The state of the run. */
   state(): SyncRunState {
-    if (!this.#isRightMissing()) this.#grants.release()
+    if (!this.#failures.isRightMissing) this.#grants.release()
     const parents = [...this.#parents.values()].filter(({ object }) => this.#isConcerned(object)).length
     return { parents, failing: this.#state.failing, problems: this.#caches.problems() }
   }
@@ -226,19 +230,11 @@ export class SyncRun {
   /** Returns when a sync is tried again that failed for no fault of its own; throws all other errors. */
   #postponed(group: GroupRef, error: unknown, now: number): Result {
     if (this.#stopped && this.#calls.signal.reason === error) return undefined
-    if (error instanceof HookBusyError) {
-      const retryAt = now + error.retryAfter
-      this.#fail(group, error, { retry: 'after', retryAt })
-      return after(error.retryAfter)
-    }
-    if (error instanceof HookError && error.code === 'HookSuspended') {
-      const { endpoint = '', retryAfter = 0 } = error
-      const waiter = `${this.loop.name}|${groupId(group)}`
-      this.#options.manager.endpoints.waitFor(endpoint, waiter, () => this.loop.queue.hurry(group))
-      this.#fail(group, error, { retry: 'backoff', retryAt: undefined })
-      return after(retryAfter)
-    }
-    throw error instanceof ResponseError ? new RemoteError(error.code, error.message, { cause: error }) : error
+    return this.#failures.postponed(
+      group,
+      error instanceof ResponseError ? new RemoteError(error.code, error.message, { cause: error }) : error,
+      now,
+    )
   }
 
   /** Records the events that a hook asks for. */
@@ -264,19 +260,11 @@ export class SyncRun {
     return wait === Infinity ? undefined : after(Math.max(1, wait))
   }
 
-  #failed(group: GroupRef, error: unknown): void {
-    const parent = this.#parents.get(group.parent)
-    if (failureOf(error).type === 'AccessDenied') this.#grants.watch()
-    if (parent === undefined || isConflict(error)) return
-    if (isNamespaceTerminating(error)) return this.#fail(group, error, { retry: 'after', retryAt: undefined })
-    this.#fail(group, error, { retry: 'backoff', retryAt: undefined })
-    if (this.#options.manager.owns(parent.object.metadata.namespace))
-      this.#eventsOf(parent.object).warning('SyncError', `Sync error: ${messageOf(error)}`, { action: 'Sync' })
-  }
-
-  #fail(group: GroupRef, error: unknown, retry: Pick<FailingGroup, 'retry' | 'retryAt'>): void {
-    this.#state.fail({ ...group, input: this.#nameOf(group), message: messageOf(error), error, ...retry })
-    this.#options.onStateChange()
+  #warn(parent: KubeObject, error: unknown): void {
+    const { manager } = this.#options
+    if (!manager.owns(parent.metadata.namespace)) return
+    const events = manager.recorder('metacontroller').about(parent)
+    events.warning('SyncError', `Sync error: ${messageOf(error)}`, { action: 'Sync' })
   }
 
   #onParent(kind: number, { object, previous, type }: ObjectChange): void {
@@ -319,25 +307,9 @@ export class SyncRun {
   }
 
   #onKnownChanged(): void {
-    if (this.#isRightMissing()) this.#grants.watch()
+    if (this.#failures.isRightMissing) this.#grants.watch()
     this.#options.onStateChange()
     if (this.#caches.areKnown) for (const group of this.#state.releaseHeld()) this.loop.add(group)
-  }
-
-  #onGranted(): void {
-    this.#caches.retryForbidden()
-    for (const { error, parent, mapKey } of this.#state.failing) {
-      if (failureOf(error).type !== 'AccessDenied') continue
-      this.loop.queue.forget({ parent, mapKey })
-      this.loop.add({ parent, mapKey })
-    }
-  }
-
-  #isRightMissing(): boolean {
-    return (
-      this.#caches.problems().some(({ state }) => state === 'Forbidden') ||
-      this.#state.failing.some(({ error }) => failureOf(error).type === 'AccessDenied')
-    )
   }
 
   #add(uid: string): void {
@@ -371,12 +343,4 @@ export class SyncRun {
     const found = this.#parents.get(parent)
     return found === undefined ? parent : formatIdentity(identityOf(found.object))
   }
-
-  #eventsOf(object: KubeObject): ObjectEvents {
-    return this.#options.manager.recorder('metacontroller').about(object)
-  }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

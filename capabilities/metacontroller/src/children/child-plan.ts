@@ -26,6 +26,8 @@ export type ChildAction =
       /** The object to check first: a child is not recreated when writing it would change nothing. */
       readonly unless?: KubeObject
     }
+  /** Its kind is not deleted: it stays without an owner, and may be taken over again. */
+  | { readonly op: 'release'; readonly kind: ChildKind; readonly observed: KubeObject; readonly reason: 'NotWanted' }
   | {
       readonly op: 'keep'
       readonly kind: ChildKind
@@ -35,8 +37,8 @@ export type ChildAction =
     }
 
 /**
- * Returns the plan that turns the observed children of a parent into the desired ones: deletes, then all others. Throws
- * LastAppliedError.
+ * Returns the plan that turns the observed children of a parent into the desired ones: deletes and releases, then all
+ * others. Throws LastAppliedError.
  */
 export function planChildren(
   parent: KubeObject,
@@ -51,10 +53,15 @@ export function planChildren(
     .map(({ kind, object }): ChildAction =>
       isTerminating(object)
         ? { op: 'keep', kind, observed: object, reason: 'Terminating' }
-        : { op: 'delete', kind, observed: object, reason: 'NotWanted' },
+        : { op: kind.deletionPolicy === 'Orphan' ? 'release' : 'delete', kind, observed: object, reason: 'NotWanted' },
     )
   const others = [...wanted].map(([key, child]) => change(parent, existing.get(key)?.object, child, strategy))
   return [...deletes, ...others]
+}
+
+/** Returns whether an action ends what a child is to its parent. */
+export function isRemoval({ op }: ChildAction): boolean {
+  return op === 'delete' || op === 'release'
 }
 
 function change(

@@ -4,7 +4,7 @@ import type { Client } from '@fairlead/client'
 import { CollisionError, isObjectNotFound } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
 import { isAlreadyExists, isConflict, isTerminating, keyOf, ownerReferenceTo } from '@fairlead/kube'
-import { adoptByAnnotation, mayAdoptOnRequest } from '../engine/annotations.ts'
+import { adoptByAnnotation, adoptByValue, mayAdoptOnRequest } from '../engine/annotations.ts'
 import { formatIdentity, identityOf } from '../engine/identity.ts'
 import type { OutputWrite } from '../runtime/writer.ts'
 import { WriteError, combinedError } from '../runtime/writer.ts'
@@ -12,6 +12,7 @@ import type { ApplyStrategy } from './apply-strategy.ts'
 import { ServerSideApply, dynamicApply } from './apply-strategy.ts'
 import { ChildApplier } from './child-applier.ts'
 import type { ChildAction } from './child-plan.ts'
+import { isRemoval } from './child-plan.ts'
 import { ChildUpdater } from './child-updater.ts'
 import type { Child } from './child.ts'
 import type { Claims } from './claims.ts'
@@ -100,8 +101,8 @@ export class ChildWriter {
         }
       }
     }
-    await tryAll(plan.filter(({ op }) => op === 'delete'))
-    await tryAll(plan.filter(({ op }) => op !== 'delete'))
+    await tryAll(plan.filter(isRemoval))
+    await tryAll(plan.filter((action) => !isRemoval(action)))
     if (errors.length === 1) throw errors[0]
     if (errors.length > 1) throw combinedError(errors)
     return isComplete
@@ -119,6 +120,8 @@ export class ChildWriter {
         if (action.unless !== undefined && (await this.#objects.isUnchanged(action.observed, action.unless)))
           return true
         return this.#delete(action.observed)
+      case 'release':
+        return this.#orphan(action.observed)
     }
   }
 
@@ -159,6 +162,14 @@ export class ChildWriter {
       if (!isObjectNotFound(error) && !isConflict(error)) throw error
       return false
     }
+  }
+
+  /** Leaves a child without its owner, with the annotation by which the parent may take it over again. */
+  async #orphan(child: KubeObject): Promise<boolean> {
+    const { ownerReferences = [] } = child.metadata
+    const left = ownerReferences.filter(({ uid }) => uid !== this.#parent.metadata.uid)
+    const annotations = { [adoptByAnnotation]: adoptByValue(this.#controllerName, this.#parent) }
+    return (await this.#setOwners(child, left.length === 0 ? null : left, { annotations })) !== undefined
   }
 
   async #delete(observed: KubeObject): Promise<boolean> {

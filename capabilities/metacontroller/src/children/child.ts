@@ -21,6 +21,8 @@ export interface ChildKind extends ResolvedResource {
   readonly changes?: IgnoredChanges
   /** The parent controls its children (the default), or is one of their owners. */
   readonly ownership?: 'Controller' | 'Owner'
+  /** Children that are wanted no longer are deleted (the default), or released. */
+  readonly deletionPolicy?: 'Delete' | 'Orphan'
 }
 
 /** A child, as it is or as the hook wants it. */

@@ -6,6 +6,7 @@ import type { CompositeController } from '../api.ts'
 import type { Child, ChildKind } from '../children/child.ts'
 import { isRolling } from '../children/child.ts'
 import type { Candidates, Claims } from '../children/claims.ts'
+import { adoptByAnnotation } from '../engine/annotations.ts'
 import { ResponseError } from '../engine/response.ts'
 import type { RevisionRules } from '../revisions/revision.ts'
 import { revisionLabels, templateLabels } from '../revisions/revision.ts'
@@ -114,8 +115,14 @@ export function claimChildren(parent: KubeObject, selector: Selector, { owned, o
   return {
     children: owned.filter(isSelected),
     release: isEnding ? [] : owned.filter((child) => !isSelected(child)),
-    adopt: isEnding ? [] : orphans.filter((child) => isSelected(child) && !isTerminating(child.object)),
+    adopt: isEnding ? [] : orphans.filter((child) => isSelected(child) && isAdoptable(child)),
   }
+}
+
+/** A child that was released waits until the hook wants it again, or its annotation is removed. */
+function isAdoptable({ kind, object }: Child): boolean {
+  const isReleased = kind.deletionPolicy === 'Orphan' && object.metadata.annotations?.[adoptByAnnotation] !== undefined
+  return !isReleased && !isTerminating(object)
 }
 
 function withGeneratedLabel(parent: KubeObject, { kind, object }: Child): Child {

@@ -12,11 +12,16 @@ export function syncRequestOf(object: KubeObject): string | undefined {
   return object.metadata.annotations?.[syncRequestedAnnotation]
 }
 
+/** Returns the value of {@link adoptByAnnotation} that names a parent. */
+export function adoptByValue(controllerName: string, { metadata: { name = '' } }: KubeObject): string {
+  return `${controllerName}/${name}`
+}
+
 /** Returns whether a parent may adopt an object: it names the parent, and nothing controls it. */
 export function mayAdoptOnRequest(controllerName: string, parent: KubeObject, object: KubeObject): boolean {
-  const { name = '', namespace } = parent.metadata
+  const { namespace } = parent.metadata
   return (
-    object.metadata.annotations?.[adoptByAnnotation] === `${controllerName}/${name}` &&
+    object.metadata.annotations?.[adoptByAnnotation] === adoptByValue(controllerName, parent) &&
     (namespace === undefined || namespace === object.metadata.namespace) &&
     controllerOf(object) === undefined &&
     !isTerminating(object)

@@ -13,6 +13,7 @@ import {
   hopsAnnotation,
   inputAnnotation,
   mapKeyLabel,
+  ownershipAnnotation,
   parentAnnotation,
   seenAnnotation,
   tagAnnotations,
@@ -57,6 +58,7 @@ const ownAnnotations = new Set([
   parentAnnotation,
   inputAnnotation,
   hopsAnnotation,
+  ownershipAnnotation,
   appliedAnnotation,
   seenAnnotation,
 ])
@@ -81,26 +83,37 @@ export function configurationOf(desired: DesiredOutput, provenance: Provenance):
   const annotations = without(metadata.annotations, ownAnnotations)
   const owners = foreignOwners(metadata.ownerReferences, provenance.parent)
   const finalizers = metadata.finalizers ?? []
-  const appliedDigest = digest({ apiVersion, kind, content, labels, annotations, owners, finalizers })
+  const { ownership = 'Controller' } = desired.kind
+  const isOwner = ownership === 'Owner'
+  const tag = isOwner ? { ...provenance.tag, ownership } : provenance.tag
+  const applied = { apiVersion, kind, content, labels, annotations, owners, finalizers }
+  const appliedDigest = digest(isOwner ? { ...applied, ownership } : applied)
   const object: KubeObject = {
     apiVersion,
     kind,
     metadata: {
       name,
       ...(namespace === '' ? {} : { namespace }),
-      labels: { ...labels, ...tagLabels(provenance.tag) },
+      labels: { ...labels, ...tagLabels(tag) },
       annotations: {
         ...annotations,
-        ...tagAnnotations(provenance.tag, provenance.hops),
+        ...tagAnnotations(tag, provenance.hops),
         [appliedAnnotation]: appliedDigest,
         [seenAnnotation]: provenance.seen,
       },
-      ownerReferences: [...owners, ownerReferenceTo(provenance.parent)],
+      ownerReferences: [...owners, outputOwner(provenance.parent, ownership)],
       ...(finalizers.length === 0 ? {} : { finalizers }),
     },
     ...content,
   }
   return { object, digest: appliedDigest }
+}
+
+/** Returns the owner reference of an output to its parent. */
+export function outputOwner(parent: KubeObject, ownership: Tag['ownership']): OwnerReference {
+  return ownership === 'Owner'
+    ? ownerReferenceTo(parent, { controller: false, blockOwnerDeletion: false })
+    : ownerReferenceTo(parent)
 }
 
 /**

@@ -180,6 +180,9 @@ class DecisionPass {
       orphans,
       find: (kind, identity) => this.#cluster.output(kind, identity),
       mayDelete: this.#outputsKnown && this.#inputsKnown,
+      isReleased: ({ apiVersion, kind }) =>
+        this.#cluster.kinds.outputs.find((one) => one.kind === kind && one.apiVersion === apiVersion)
+          ?.deletionPolicy === 'Orphan',
     }
   }
 

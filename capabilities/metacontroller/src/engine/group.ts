@@ -15,7 +15,7 @@ export interface Group {
 
 /** The role of an object of an output kind for one controller. */
 export type OutputRole =
-  /** Tagged by the controller and controlled by the object of that uid and identity. */
+  /** Tagged by the controller, and controlled (or owned, as the tag says) by the object of that uid and identity. */
   | {
       readonly role: 'output'
       readonly parentUid: string
@@ -23,7 +23,7 @@ export type OutputRole =
       readonly mapKey: string
       readonly input: Identity
     }
-  /** Tagged by the controller, without a controlling owner: the parent of this identity may adopt it (Q8). */
+  /** Tagged by the controller, without such an owner: the parent of this identity may adopt it (Q8). */
   | { readonly role: 'orphan'; readonly parent: string; readonly mapKey: string; readonly input: Identity }
   /** Not an output of the controller. */
   | { readonly role: 'foreign' }
@@ -37,7 +37,9 @@ export function outputRole(object: KubeObject, controllerName: string): OutputRo
   const tag = tagOf(object)
   if (tag === undefined || tag.controller !== controllerName || !mayBelongTo(object, tag.parent))
     return { role: 'foreign' }
-  const owner = controllerOf(object)
+  const { ownerReferences = [] } = object.metadata
+  const owner =
+    tag.ownership === 'Owner' ? ownerReferences.find((one) => refersTo(one, tag.parent)) : controllerOf(object)
   const { mapKey, input } = tag
   const parent = formatIdentity(tag.parent)
   if (owner !== undefined) {

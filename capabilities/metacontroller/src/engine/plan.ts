@@ -1,9 +1,9 @@
 // The actions on the outputs of one group, as data: the controller carries them out, the commands print them. Start
 // with planGroup.
 import type { KubeObject } from '@fairlead/kube'
-import { controllerOf, isTerminating, ownerReferenceTo } from '@fairlead/kube'
+import { controllerOf, isTerminating } from '@fairlead/kube'
 import type { Configuration, Provenance } from './configuration.ts'
-import { configurationOf, isAsApplied, isEquivalent } from './configuration.ts'
+import { configurationOf, isAsApplied, isEquivalent, outputOwner } from './configuration.ts'
 import { isOutputOfParent, outputRole } from './group.ts'
 import type { Identity } from './identity.ts'
 import { formatIdentity, identityOf } from './identity.ts'
@@ -39,6 +39,8 @@ export type Action =
       readonly configuration: Configuration
       readonly reason: 'Changed'
     }
+  /** An output whose kind is not deleted: it stays, as an orphan that its parent may take over again. */
+  | { readonly op: 'release'; readonly observed: KubeObject; readonly reason: 'NotWanted' | 'Detached' }
   /** An orphan that names this parent becomes its output again (Q8); a further action may follow. */
   | { readonly op: 'adopt'; readonly observed: KubeObject; readonly reason: 'Orphan' }
   | {
@@ -63,7 +65,7 @@ export type Action =
       readonly message: string
     }
 
-/** The actions on a group: adoptions, then deletes (Q18), then all others. */
+/** The actions on a group: adoptions, then deletes and releases (Q18), then all others. */
 export type Plan = readonly Action[]
 
 /** The observed state of a group that is planned against. */
@@ -80,6 +82,8 @@ export interface ObservedGroup {
   readonly find: (kind: OutputKind, identity: Identity) => KubeObject | undefined
   /** False while anything is unknown: every delete becomes a `keep` (Q23). */
   readonly mayDelete: boolean
+  /** Returns whether outputs such as this one are released in place of being deleted. */
+  readonly isReleased?: (output: KubeObject) => boolean
 }
 
 /**
@@ -113,9 +117,10 @@ export function planGroup(view: ObservedGroup, response: MapResponse, provenance
 /** Returns an orphan as it is once the parent has adopted it. */
 export function adopted(orphan: KubeObject, parent: KubeObject): KubeObject {
   const { ownerReferences = [] } = orphan.metadata
+  const ownership = tagOf(orphan)?.ownership
   return {
     ...orphan,
-    metadata: { ...orphan.metadata, ownerReferences: [...ownerReferences, ownerReferenceTo(parent)] },
+    metadata: { ...orphan.metadata, ownerReferences: [...ownerReferences, outputOwner(parent, ownership)] },
   }
 }
 
@@ -141,7 +146,8 @@ export function isEmptyPlan(plan: Plan): boolean {
 
 function removal(view: ObservedGroup, object: KubeObject, reason: 'NotWanted' | 'Detached'): Action {
   if (isTerminating(object)) return { op: 'keep', observed: object, reason: 'Terminating' }
-  return view.mayDelete ? { op: 'delete', observed: object, reason } : { op: 'keep', observed: object, reason: 'Held' }
+  if (!view.mayDelete) return { op: 'keep', observed: object, reason: 'Held' }
+  return { op: view.isReleased?.(object) === true ? 'release' : 'delete', observed: object, reason }
 }
 
 function change(

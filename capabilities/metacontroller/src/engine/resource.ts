@@ -22,6 +22,10 @@ export type IgnoredChanges = Pick<OutputResource, 'ignoreStatusChanges' | 'field
 export interface OutputKind extends ResolvedResource {
   readonly method: UpdateMethod
   readonly changes?: IgnoredChanges
+  /** The parent controls its outputs (the default), or is one of their owners. */
+  readonly ownership?: OutputResource['ownership']
+  /** Outputs that are wanted no longer are deleted (the default), or left without an owner. */
+  readonly deletionPolicy?: OutputResource['deletionPolicy']
 }
 
 /** A related kind and the rule that selects its objects. */
@@ -31,7 +35,14 @@ export interface RelatedKind extends ResolvedResource {
 
 /** Returns an output kind with the update method of its spec; OnDelete when it has none (Q11). */
 export function outputKind(resource: ResolvedResource, spec: OutputResource): OutputKind {
-  return { ...resource, method: spec.updateStrategy?.method ?? 'OnDelete', changes: spec }
+  const { updateStrategy, ownership, deletionPolicy } = spec
+  return {
+    ...resource,
+    method: updateStrategy?.method ?? 'OnDelete',
+    changes: spec,
+    ...(ownership && { ownership }),
+    ...(deletionPolicy && { deletionPolicy }),
+  }
 }
 
 /** Returns the outer key of object maps in hook requests: `ConfigMap.v1`, `Deployment.apps/v1` (Q10). */

@@ -19,6 +19,9 @@ export const appliedAnnotation = 'metacontroller.k8s.io/map-applied'
 /** Annotation with the digest of the input and parent that the hook was sent at the last write. */
 export const seenAnnotation = 'metacontroller.k8s.io/map-seen'
 
+/** Annotation of outputs that their parent does not control, with the value `Owner`. */
+export const ownershipAnnotation = 'metacontroller.k8s.io/map-ownership'
+
 /** Longest chain of maps; an object of such a chain is not mapped any further (specs/map.md §1). */
 export const hopLimit = 8
 
@@ -28,6 +31,8 @@ export interface Tag {
   readonly parent: Identity
   readonly input: Identity
   readonly mapKey: string
+  /** The parent controls the output (when left out), or is one of its owners. */
+  readonly ownership?: 'Controller' | 'Owner'
 }
 
 /** Returns the tag of an object; undefined when it has none, or when label and annotations contradict each other. */
@@ -51,7 +56,8 @@ function readTag(object: KubeObject): Tag | undefined {
   const input = parseIdentity(annotations[inputAnnotation] ?? '')
   if (controller === undefined || parent === undefined || input === undefined || mapKeyOf(input) !== mapKey)
     return undefined
-  return { controller, parent, input, mapKey }
+  const isOwner = annotations[ownershipAnnotation] === 'Owner'
+  return { controller, parent, input, mapKey, ...(isOwner ? { ownership: 'Owner' } : {}) }
 }
 
 /** Returns the labels of a tag. */
@@ -66,6 +72,7 @@ export function tagAnnotations(tag: Tag, hops: number): Record<string, string> {
     [parentAnnotation]: formatIdentity(tag.parent),
     [inputAnnotation]: formatIdentity(tag.input),
     [hopsAnnotation]: String(hops),
+    ...(tag.ownership === 'Owner' ? { [ownershipAnnotation]: tag.ownership } : {}),
   }
 }
 

@@ -229,6 +229,14 @@ export const crds: readonly KubeObject[] = [
                               "Owner"
                             ]
                           },
+                          "deletionPolicy": {
+                            "type": "string",
+                            "description": "Delete (when left out) deletes a child that the hook returns no longer. Orphan leaves it in place without its owner reference, and the parent takes it over when the hook returns it again. Recreate deletes either way, and so does the garbage collector when the parent is deleted without --cascade=orphan.",
+                            "enum": [
+                              "Delete",
+                              "Orphan"
+                            ]
+                          },
                           "updateStrategy": {
                             "type": "object",
                             "description": "The update of a child that differs from what the hook wants.",
@@ -2269,6 +2277,14 @@ export const crds: readonly KubeObject[] = [
                               "Owner"
                             ]
                           },
+                          "deletionPolicy": {
+                            "type": "string",
+                            "description": "Delete (when left out) deletes a child that the hook returns no longer. Orphan leaves it in place without its owner reference, and the parent takes it over when the hook returns it again. Recreate deletes either way, and so does the garbage collector when the parent is deleted without --cascade=orphan.",
+                            "enum": [
+                              "Delete",
+                              "Orphan"
+                            ]
+                          },
                           "updateStrategy": {
                             "type": "object",
                             "description": "The update of a child that differs from what the hook wants.",
@@ -3831,6 +3847,22 @@ export const crds: readonly KubeObject[] = [
                               }
                             }
                           },
+                          "ownership": {
+                            "type": "string",
+                            "description": "Controller (when left out) makes the parent the controller of an output. Owner makes it an owner beside another controller; objects of others with the names of outputs stay as they are either way.",
+                            "enum": [
+                              "Controller",
+                              "Owner"
+                            ]
+                          },
+                          "deletionPolicy": {
+                            "type": "string",
+                            "description": "Delete (when left out) deletes an output that is wanted no longer. Orphan leaves it in place without its owner reference, and the parent takes it over when the hook returns it again. Recreate deletes either way, and so does the garbage collector when the parent is deleted without --cascade=orphan.",
+                            "enum": [
+                              "Delete",
+                              "Orphan"
+                            ]
+                          },
                           "ignoreStatusChanges": {
                             "type": "boolean",
                             "description": "A change of an output calls the hook only when generation, labels, annotations, owners or deletionTimestamp of the output changed. For kinds without a generation every change outside status counts."
@@ -5257,6 +5289,8 @@ export interface CompositeControllerSpecChildResource {
   readonly fieldPaths?: readonly string[]
   /** Controller (when left out) makes the parent the controller of a child. Owner makes it an owner beside another controller; objects of others with the names of children stay as they are either way. */
   readonly ownership?: 'Controller' | 'Owner'
+  /** Delete (when left out) deletes a child that the hook returns no longer. Orphan leaves it in place without its owner reference, and the parent takes it over when the hook returns it again. Recreate deletes either way, and so does the garbage collector when the parent is deleted without --cascade=orphan. */
+  readonly deletionPolicy?: 'Delete' | 'Orphan'
   /** The update of a child that differs from what the hook wants. */
   readonly updateStrategy?: CompositeControllerSpecChildResourceUpdateStrategy
 }
@@ -6219,6 +6253,8 @@ export interface DecoratorControllerSpecAttachment {
   readonly fieldPaths?: readonly string[]
   /** Controller (when left out) makes the parent the controller of a child. Owner makes it an owner beside another controller; objects of others with the names of children stay as they are either way. */
   readonly ownership?: 'Controller' | 'Owner'
+  /** Delete (when left out) deletes a child that the hook returns no longer. Orphan leaves it in place without its owner reference, and the parent takes it over when the hook returns it again. Recreate deletes either way, and so does the garbage collector when the parent is deleted without --cascade=orphan. */
+  readonly deletionPolicy?: 'Delete' | 'Orphan'
   /** The update of a child that differs from what the hook wants. */
   readonly updateStrategy?: DecoratorControllerSpecAttachmentUpdateStrategy
 }
@@ -6902,6 +6938,10 @@ export interface MapControllerSpecOutputResource {
   readonly resource: string
   /** The update of an output that differs from what the hook wants. */
   readonly updateStrategy?: MapControllerSpecOutputResourceUpdateStrategy
+  /** Controller (when left out) makes the parent the controller of an output. Owner makes it an owner beside another controller; objects of others with the names of outputs stay as they are either way. */
+  readonly ownership?: 'Controller' | 'Owner'
+  /** Delete (when left out) deletes an output that is wanted no longer. Orphan leaves it in place without its owner reference, and the parent takes it over when the hook returns it again. Recreate deletes either way, and so does the garbage collector when the parent is deleted without --cascade=orphan. */
+  readonly deletionPolicy?: 'Delete' | 'Orphan'
   /** A change of an output calls the hook only when generation, labels, annotations, owners or deletionTimestamp of the output changed. For kinds without a generation every change outside status counts. */
   readonly ignoreStatusChanges?: boolean
   /** A change of an output calls the hook only when one of these fields changed, such as status.phase. Owners, deletion and the labels and annotations of the controller always count. */

@@ -65,6 +65,7 @@ export class CaseState {
   carryOut(action: Action): readonly CaseWrite[] {
     if (action.op === 'create' || action.op === 'update') return [this.#apply(action.op, action.configuration.object)]
     if (action.op === 'adopt') return [this.#adopt(action.observed)]
+    if (action.op === 'release') return [this.#release(action.observed)]
     if (action.op !== 'delete') return []
     const { observed, next } = action
     const deleted = { op: 'delete', ref: refOf(observed), object: observed, uid: observed.metadata.uid }
@@ -95,6 +96,14 @@ export class CaseState {
     const object = adopted(orphan, this.#input.parent)
     this.#outputs.set(formatIdentity(identityOf(object)), object)
     return { op: 'update', ref: refOf(object), object, uid: undefined }
+  }
+
+  #release(output: KubeObject): CaseWrite {
+    const { uid } = this.#input.parent.metadata
+    const ownerReferences = output.metadata.ownerReferences?.filter((owner) => owner.uid !== uid) ?? []
+    const object = withMetadata(output, { ownerReferences })
+    this.#outputs.set(formatIdentity(identityOf(object)), object)
+    return { op: 'release', ref: refOf(object), object, uid: output.metadata.uid }
   }
 
   #apply(op: string, configuration: KubeObject): CaseWrite {

@@ -84,7 +84,7 @@ export interface WantedRequest {
 
 /** A write. */
 export interface WantedWrite {
-  readonly op: 'create' | 'update' | 'delete'
+  readonly op: 'create' | 'update' | 'delete' | 'release'
   readonly ref: string
   readonly taggedFor?: string | null
   readonly controllerRef?: string | null

@@ -86,13 +86,14 @@ export class GroupWriter {
       current.set(observed.metadata.uid, await this.#adopt(observed))
     })
     const left = plan.flatMap((action) => afterAdoption(action, current))
-    const deletes = left.filter(({ op }) => op === 'delete')
+    const isRemoval = ({ op }: Action): boolean => op === 'delete' || op === 'release'
+    const deletes = left.filter(isRemoval)
     if (deletes.length > 0) await all(left, (action) => this.#check(action))
     // The response is used whole or not at all: what replaces the outputs could not be written.
     const isRefused = errors.length > 0
     if (!isRefused) await all(deletes, (action) => this.#carryOutOne(action))
     await all(
-      left.filter(({ op }) => op !== 'delete' && !(isRefused && deletes.length > 0)),
+      left.filter((action) => !isRemoval(action) && !(isRefused && deletes.length > 0)),
       (action) => this.#carryOutOne(action),
     )
     const failures = errors.filter((error) => !isConflict(error))
@@ -135,6 +136,7 @@ export class GroupWriter {
         return
       case 'refuse':
         return this.#carryOutOne(action)
+      case 'release':
       case 'adopt':
       case 'keep':
     }
@@ -151,6 +153,8 @@ export class GroupWriter {
         return this.#update(action)
       case 'delete':
         return this.#delete(action)
+      case 'release':
+        return this.#release(action.observed)
       case 'refuse':
         throw new WriteError(action.reason, action.message, { existing: [action.existing] })
     }
@@ -216,6 +220,20 @@ export class GroupWriter {
     // The uid makes the server refuse to create; a response without a change is no write.
     if (!created && object.metadata.resourceVersion !== observed.metadata.resourceVersion)
       onWrite({ op: 'update', before: observed, after: object })
+  }
+
+  /** Removes the owner reference; the tag stays, by which the parent finds the output again. */
+  async #release(output: KubeObject): Promise<void> {
+    const { client, parent, onWrite } = this.#options
+    const { uid = null, resourceVersion = null, ownerReferences = [] } = output.metadata
+    const left = ownerReferences.filter((owner) => owner.uid !== parent.metadata.uid)
+    const merge = asJson({ metadata: { uid, resourceVersion, ownerReferences: left.length === 0 ? null : left } })
+    try {
+      const after = await client.patch(output, keyOf(output), { merge }, { manager: `${client.manager}-adopt` })
+      onWrite({ op: 'update', before: output, after })
+    } catch (error) {
+      if (!isObjectNotFound(error)) throw error
+    }
   }
 
   async #delete({ observed, next }: Action & { op: 'delete' }): Promise<void> {

@@ -11,7 +11,7 @@ export interface ChildStrategy {
 }
 
 /** A kind of children as a spec names it. */
-export interface ChildName extends ResourceName, IgnoredChanges, Pick<ChildKind, 'ownership'> {
+export interface ChildName extends ResourceName, IgnoredChanges, Pick<ChildKind, 'ownership' | 'deletionPolicy'> {
   readonly updateStrategy?: ChildStrategy
 }
 
@@ -23,6 +23,11 @@ export interface KindResolver {
 
 /** Returns a child kind as its spec has it; its method is OnDelete when it has none. */
 export function childKindOf(resource: ResolvedResource, name: Omit<ChildName, keyof ResourceName>): ChildKind {
-  const { updateStrategy: { method = 'OnDelete', statusChecks } = {}, ownership = 'Controller', ...changes } = name
-  return { ...resource, method, statusChecks: statusChecks?.conditions ?? [], ownership, changes }
+  const {
+    updateStrategy: { method = 'OnDelete', statusChecks } = {},
+    ownership = 'Controller',
+    deletionPolicy = 'Delete',
+    ...changes
+  } = name
+  return { ...resource, method, statusChecks: statusChecks?.conditions ?? [], ownership, deletionPolicy, changes }
 }

@@ -6,7 +6,7 @@ import { isTerminating } from '@fairlead/kube'
 import type { ApplyStrategy } from '../children/apply-strategy.ts'
 import { ChildWriter } from '../children/child-writer.ts'
 import type { ChildAction } from '../children/child-plan.ts'
-import { planChildren } from '../children/child-plan.ts'
+import { isRemoval, planChildren } from '../children/child-plan.ts'
 import { withOwners } from '../children/child.ts'
 import type { HookEvent } from '../engine/hook-event.ts'
 import type { ObjectsOfKind } from '../engine/request.ts'
@@ -162,5 +162,5 @@ function splitByFinalizer(
   if (!finalized) return { before: [], after: plan }
   if (!isTerminating(parent)) return { before: plan, after: [] }
   if (writesParentLast) return { before: [], after: [] }
-  return { before: plan.filter(({ op }) => op === 'delete'), after: plan.filter(({ op }) => op !== 'delete') }
+  return { before: plan.filter(isRemoval), after: plan.filter((action) => !isRemoval(action)) }
 }

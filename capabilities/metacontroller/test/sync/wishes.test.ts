@@ -4,7 +4,9 @@ import { describe, expect, test } from 'vitest'
 import { crd } from '../../../../test/support/crd.ts'
 import { until } from '../../../../test/support/until.ts'
 import { runCommand } from '../run-command.ts'
+import type { SyncRequest } from './fleet.ts'
 import {
+  composite,
   conditionOf,
   configMaps,
   controller,
@@ -142,6 +144,42 @@ test('children of ownership Owner have another controller, are deleted with thei
   await stage.pass(3)
   expect(Object.keys(await ships())).toEqual(['z'])
 })
+
+test.each([composite.kind, decorator.kind])(
+  'a child that is wanted no longer stays without its owner where deletionPolicy is Orphan, and is taken over again (%s)',
+  async (kind) => {
+    const [child] = (controller().spec as unknown as { childResources: object[] }).childResources
+    const children = [{ ...child, deletionPolicy: 'Orphan' }]
+    const { hooks } = controller().spec as unknown as { hooks: object }
+    const resources = [{ apiVersion: 'harbour.example.com/v1', resource: 'fleets' }]
+    const decorates = { ...decorator, metadata: { name: 'fleets' }, spec: { resources, attachments: children, hooks } }
+    const isComposite = kind === composite.kind
+    hook.reply = (call) => {
+      const { parent, object } = requestOf(call)
+      const { ships: wanted } = ((parent ?? object) as SyncRequest['parent']).spec
+      return { body: { [isComposite ? 'children' : 'attachments']: wanted.map((name) => ship(name)) } }
+    }
+    const runs = isComposite ? controller({ childResources: children }) : (decorates as unknown as KubeObject)
+    await set({}, runs, fleet(['a', 'b']))
+    const before = (await ships())['a']?.metadata.uid
+    const found = async (): Promise<unknown> =>
+      Object.fromEntries(
+        Object.entries(await ships()).map(([name, { metadata }]) => [
+          name,
+          metadata.ownerReferences?.map((owner) => owner.name),
+        ]),
+      )
+    await stage.apply(fleet(['b']))
+    await stage.pass(3)
+    expect(await found()).toEqual({ a: undefined, b: ['north'] })
+    hook.calls.length = 0
+    await stage.pass(60)
+    expect(hook.calls).toEqual([])
+    await stage.apply(fleet(['a', 'b']))
+    await stage.pass(3)
+    expect([await found(), (await ships())['a']?.metadata.uid]).toEqual([{ a: ['north'], b: ['north'] }, before])
+  },
+)
 
 test('an object that asks for it by its annotation is adopted, by the parent that it names only', async () => {
   const decorate = {

@@ -28,9 +28,10 @@ function rowsOf(markdown: string): readonly Row[] {
 
 const rows = rowsOf(readFileSync(join(root, page), 'utf8'))
 
-test('lists inputs of map controllers, supply chains, actions, references, packages, package variants and AWS resources', () => {
+test('lists inputs of map, composite and decorator controllers, supply chains, actions, references, packages, package variants and AWS resources', () => {
   expect([...new Set(rows.map(({ capability }) => capability))]).toEqual([
     'Map controllers',
+    'Composite and decorator controllers',
     'Supply chains',
     'Actions',
     'References',

@@ -1,4 +1,4 @@
-// The rights that the author of a MapController needs.
+// The rights that the author of a controller needs.
 import { ApiServer, memory } from '@fairlead/apiserver'
 import { installDefinitions } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
@@ -47,13 +47,55 @@ beforeEach(async () => {
 })
 afterEach(() => server[Symbol.asyncDispose]())
 
-describe('a MapController', () => {
-  const mapper = (): ReturnType<ApiServer['client']> =>
-    server.client({ as: { name: 'mapper', groups: ['system:authenticated'] } })
-  const grant = async (rules: object[]): Promise<void> => {
-    for (const object of role(rules)) await server.client().apply(object, { force: true })
-  }
+const parents = { apiVersion: 'v1', resource: 'serviceaccounts' }
+const children = [{ apiVersion: 'v1', resource: 'configmaps' }]
+const secretRef = { namespace: 'b', name: 'db', key: 'password' }
+const syncControllers = [
+  ['CompositeController', { parentResource: parents, childResources: children }],
+  ['DecoratorController', { resources: [parents], attachments: children }],
+] as const
 
+function syncController(kind: string, spec: object, webhook: object = {}): KubeObject {
+  const hooks = { sync: { webhook: { url: 'http://127.0.0.1:7750/', ...webhook } } }
+  return { ...controller(), kind, spec: { ...spec, hooks } }
+}
+
+const mapper = (): ReturnType<ApiServer['client']> =>
+  server.client({ as: { name: 'mapper', groups: ['system:authenticated'] } })
+const grant = async (rules: object[]): Promise<void> => {
+  for (const object of role(rules)) await server.client().apply(object, { force: true })
+}
+
+test.each(syncControllers)(
+  'a %s is refused to an author who may not write its parents and children',
+  async (kind, spec) => {
+    const writing = { apiGroups: ['metacontroller.k8s.io'], resources: [`${kind.toLowerCase()}s`], verbs: ['create'] }
+    const of = (resource: string, verbs: readonly string[]): object => ({
+      apiGroups: [''],
+      resources: [resource],
+      verbs,
+    })
+    const all = ['list', 'create', 'update', 'delete']
+    await grant([writing, of('configmaps', all)])
+    await expect(mapper().create(syncController(kind, spec))).rejects.toThrow(/cannot list resource "serviceaccounts"/)
+    await grant([writing, of('serviceaccounts', ['list', 'update']), of('configmaps', ['list', 'create', 'update'])])
+    await expect(mapper().create(syncController(kind, spec))).rejects.toThrow(/cannot delete resource "configmaps"/)
+    await grant([writing, of('serviceaccounts', ['list', 'update']), of('configmaps', all)])
+    await mapper().create(syncController(kind, spec))
+  },
+)
+
+test.each(syncControllers)(
+  'a %s is refused to an author who may not read the Secret of its hook',
+  async (kind, spec) => {
+    const rule = { apiGroups: [''], resources: ['serviceaccounts', 'configmaps'], verbs: ['*'] }
+    await grant([{ apiGroups: ['metacontroller.k8s.io'], resources: ['*'], verbs: ['create'] }, rule])
+    const refused = mapper().create(syncController(kind, spec, { authorization: { secretRef } }))
+    await expect(refused).rejects.toThrow(/cannot get resource "secrets".*the Secret b\/db is sent to the hook/)
+  },
+)
+
+describe('a MapController', () => {
   test('is refused to an author who may not read its inputs or write its outputs', async () => {
     await grant([mapControllers])
     await expect(mapper().create(controller())).rejects.toThrow(/cannot list resource "serviceaccounts"/)

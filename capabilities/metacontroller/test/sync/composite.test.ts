@@ -104,6 +104,25 @@ describe('the children of a CompositeController', () => {
     expect((await ships())['orphan']?.metadata.ownerReferences).toBeUndefined()
   })
 
+  test('of another namespace that name the uid of a parent are no children', async () => {
+    await set({}, controller(), fleet(['a']))
+    const { uid = '' } = (await live()).metadata
+    const owner = { apiVersion: fleets.apiVersion, kind: fleets.kind, name: 'north', uid, controller: true }
+    const forged = {
+      ...ship('b'),
+      metadata: { ...ship('b').metadata, namespace: 'kube-public', ownerReferences: [owner] },
+    }
+    hook.calls.length = 0
+    // The garbage collector deletes it, as it would in a cluster: the owner does not exist there.
+    await stage.during(stage.client.create(forged))
+    await stage.apply(fleet(['a'], { flag: 'red' }))
+    await stage.pass(3)
+    const sent = takeRequests().flatMap(({ children }) => Object.values(children['ConfigMap.v1'] ?? {}))
+    expect(new Set(sent.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`))).toEqual(
+      new Set(['default/a']),
+    )
+  })
+
   test('carry the label controller-uid when the selector is generated', async () => {
     await set({}, controller({ generateSelector: true }), fleet(['a'], { selector: {} }))
     expect((await ships())['a']?.metadata.labels).toEqual({

@@ -9,7 +9,7 @@ import { nextStep } from '../src/engine/group.ts'
 import type { Identity } from '../src/engine/identity.ts'
 import { formatIdentity, identityOf } from '../src/engine/identity.ts'
 import type { ObservedGroup, Plan } from '../src/engine/plan.ts'
-import { isEmptyPlan, planDetached, planGroup } from '../src/engine/plan.ts'
+import { isEmptyPlan, planDetached, planGroup, planGroupInSteps } from '../src/engine/plan.ts'
 import type { OutputKind } from '../src/engine/resource.ts'
 import type { MapResponse } from '../src/engine/response.ts'
 import { readMapResponse } from '../src/engine/response.ts'
@@ -139,6 +139,18 @@ describe('planGroup', () => {
       expect(isEmptyPlan(planGroup(observedGroup(touched), responseWith(before, kinds), provenance))).toBe(true)
     },
   )
+
+  test('plans many outputs in steps, with the plan of one step', async () => {
+    const named = (from: number, of: object): KubeObject[] =>
+      Array.from({ length: 100 }, (_, at) => snapshot(`s${String(at + from).padStart(3, '0')}`, of))
+    const kinds = [snapshots('InPlace')]
+    const before = planGroup(observedGroup([]), responseWith(named(0, { class: 'slow' }), kinds), provenance)
+    const view = observedGroup(carriedOut([], before))
+    const response = responseWith(named(50, { class: 'fast' }), kinds)
+    let pauses = 0
+    const plan = await planGroupInSteps(view, response, provenance, async () => void pauses++)
+    expect([plan, pauses]).toEqual([planGroup(view, response, provenance), 3])
+  })
 
   test('orders deletes first and gives every action a reason', () => {
     const wanted = ['kept', 'changed', 'terminating'].map((name) => snapshot(name, { class: 'fast' }))

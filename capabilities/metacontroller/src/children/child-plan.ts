@@ -1,4 +1,5 @@
 // The actions on the children of one parent, as data: the controller carries them out.
+import { yieldToEventLoop } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
 import { isTerminating } from '@fairlead/kube'
 import type { Child, ChildKind } from './child.ts'
@@ -35,6 +36,29 @@ export type ChildAction =
       /** `Drift`: it differs, and OnDelete leaves it as it is. */
       readonly reason: 'Unchanged' | 'Drift' | 'Terminating'
     }
+
+/** Children between two turns of the event loop, in a plan for many. */
+const planned = 32
+
+/** Makes the plan of {@link planChildren} in steps, for responses with thousands of children. */
+export async function planChildrenInSteps(
+  parent: KubeObject,
+  observed: readonly Child[],
+  desired: readonly Child[],
+  strategy: ApplyStrategy,
+): Promise<readonly ChildAction[]> {
+  const existing = new Map(observed.map((child) => [childKey(child), child]))
+  const wanted = new Set(desired.map(childKey))
+  const left = observed.filter((child) => !wanted.has(childKey(child)))
+  const plan: ChildAction[] = [...planChildren(parent, left, [], strategy)]
+  for (let at = 0; at < desired.length; at += planned) {
+    if (at > 0) await yieldToEventLoop()
+    const some = desired.slice(at, at + planned)
+    const ofThese = some.flatMap((child) => existing.get(childKey(child)) ?? [])
+    plan.push(...planChildren(parent, ofThese, some, strategy))
+  }
+  return plan
+}
 
 /**
  * Returns the plan that turns the observed children of a parent into the desired ones: deletes and releases, then all

@@ -9,7 +9,7 @@ import type { HookEvent } from './hook-event.ts'
 import type { Hook, HookCall, Hooks } from './hook.ts'
 import { formatIdentity, identityOf } from './identity.ts'
 import type { ObservedGroup, Plan } from './plan.ts'
-import { adopted, planDetached, planGroup } from './plan.ts'
+import { adopted, planDetached, planGroupInSteps } from './plan.ts'
 import type { ObjectsOfKind, RequestFacts } from './request.ts'
 import type { ResponseBody, ResponseContext } from './response.ts'
 import { readMapResponse, readTombstoneResponse } from './response.ts'
@@ -45,7 +45,10 @@ export interface Decision {
 }
 
 /** Time and cancellation of the hook calls that a decision makes. */
-export type CallContext = Pick<HookCall, 'now' | 'signal'>
+export interface CallContext extends Pick<HookCall, 'now' | 'signal'> {
+  /** Called between the steps of a plan for many outputs; plans are made in one step when left out. */
+  readonly pause?: () => Promise<void>
+}
 
 /** The outcome of a step. */
 type Outcome = Pick<Decision, 'plan' | 'resyncAfterSeconds' | 'events'>
@@ -128,12 +131,15 @@ class DecisionPass {
       input: identityOf(input),
       mapKey: this.#group.mapKey,
     }
-    const plan = planGroup(this.#observedGroup(outputs, orphans), response, {
-      tag,
-      parent,
-      hops: hopsOf(input) + 1,
-      seen,
-    })
+    const { pause = async () => {} } = this.#call
+    const provenance = { tag, parent, hops: hopsOf(input) + 1, seen }
+    let view: ObservedGroup
+    let plan: Plan
+    // A kind may be lost during a pause: then it is planned again, without deletes.
+    do {
+      view = this.#observedGroup(outputs, orphans)
+      plan = await planGroupInSteps(view, response, provenance, pause)
+    } while (view.mayDelete && !this.#mayDelete)
     return { plan, resyncAfterSeconds: response.resyncAfterSeconds, events: response.events }
   }
 
@@ -164,7 +170,8 @@ class DecisionPass {
     const body = await hook.call({
       facts: { controller, parent: parent.object, mapKey, ...facts },
       group: `${parent.uid}/${mapKey}`,
-      ...this.#call,
+      now: this.#call.now,
+      signal: this.#call.signal,
     })
     return read(body, { parent: parent.object, kinds: kinds.outputs, strict: hook.strict })
   }
@@ -179,7 +186,7 @@ class DecisionPass {
       observed,
       orphans,
       find: (kind, identity) => this.#cluster.output(kind, identity),
-      mayDelete: this.#outputsKnown && this.#inputsKnown,
+      mayDelete: this.#mayDelete,
       isReleased: ({ apiVersion, kind }) =>
         this.#cluster.kinds.outputs.find((one) => one.kind === kind && one.apiVersion === apiVersion)
           ?.deletionPolicy === 'Orphan',
@@ -193,6 +200,10 @@ class DecisionPass {
       kind,
       objects: observed.filter((object) => object.kind === kind.kind && object.apiVersion === kind.apiVersion),
     }))
+  }
+
+  get #mayDelete(): boolean {
+    return this.#outputsKnown && this.#inputsKnown
   }
 
   get #outputsKnown(): boolean {

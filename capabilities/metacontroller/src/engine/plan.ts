@@ -114,6 +114,31 @@ export function planGroup(view: ObservedGroup, response: MapResponse, provenance
   return [...adoptions, ...deletes, ...others]
 }
 
+/** Outputs between two pauses, in a plan for many. */
+const planned = 32
+
+/** {@link planGroup}, in steps with a pause in between: a response may have thousands of outputs. */
+export async function planGroupInSteps(
+  view: ObservedGroup,
+  response: MapResponse,
+  provenance: Provenance,
+  pause: () => Promise<void>,
+): Promise<Plan> {
+  const wanted = new Set(response.outputs.map(({ identity }) => formatIdentity(identity)))
+  const isWanted = (object: KubeObject): boolean => wanted.has(formatIdentity(identityOf(object)))
+  const observed = new Map(view.observed.map((object) => [formatIdentity(identityOf(object)), object]))
+  const left = { ...view, observed: view.observed.filter((object) => !isWanted(object)) }
+  const actions: Action[] = [...planGroup(left, { ...response, outputs: [] }, provenance)]
+  for (let at = 0; at < response.outputs.length; at += planned) {
+    if (at > 0) await pause()
+    const outputs = response.outputs.slice(at, at + planned)
+    const ofThese = outputs.flatMap(({ identity }) => observed.get(formatIdentity(identity)) ?? [])
+    actions.push(...planGroup({ ...view, observed: ofThese }, { ...response, outputs }, provenance))
+  }
+  const rank = ({ op }: Action): number => (op === 'adopt' ? 0 : op === 'delete' || op === 'release' ? 1 : 2)
+  return actions.toSorted((a, b) => rank(a) - rank(b))
+}
+
 /** Returns an orphan as it is once the parent has adopted it. */
 export function adopted(orphan: KubeObject, parent: KubeObject): KubeObject {
   const { ownerReferences = [] } = orphan.metadata

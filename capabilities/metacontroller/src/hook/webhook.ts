@@ -3,13 +3,14 @@ import type { Client } from '@fairlead/client'
 import type { HookClient } from '@fairlead/controller'
 import { HookError, RemoteError } from '@fairlead/controller'
 import type { Clock, JsonObject } from '@fairlead/kube'
-import { JsonSyntaxError, parseGoDuration, parseJson } from '@fairlead/kube'
+import { JsonSyntaxError, parseGoDuration } from '@fairlead/kube'
 import type { EndpointConfig, HookVersion, Webhook } from '../api.ts'
 import { HookBusyError } from '../engine/hook.ts'
 import type { ResponseBody } from '../engine/response.ts'
 import type { CallMetrics, CallOrigin } from './call-metrics.ts'
 import { WebhookCredentials } from './credentials.ts'
 import { EtagCache } from './etag-cache.ts'
+import { parseResponse } from './response-parser.ts'
 
 /** Options of a {@link WebhookCaller}. */
 export interface WebhookOptions {
@@ -86,7 +87,7 @@ export class WebhookCaller {
       })
       ended(response.status, duration())
       if (response.status !== 200 && cached !== undefined) return cached.body
-      const body = this.#parse(response.text)
+      const body = await this.#parse(response.text)
       const { etag } = response.headers
       if (etag !== undefined) this.#cache?.set(group, { etag, body }, response.bytesReceived)
       return body
@@ -98,10 +99,9 @@ export class WebhookCaller {
     }
   }
 
-  #parse(text: string): ResponseBody {
-    const duplicates: string[] = []
+  async #parse(text: string): Promise<ResponseBody> {
     try {
-      return { value: parseJson(text, { onDuplicate: (path) => void duplicates.push(path) }), duplicates }
+      return await parseResponse(text)
     } catch (error) {
       if (error instanceof JsonSyntaxError)
         throw new RemoteError(

@@ -1,4 +1,5 @@
 // Reconciles one group: decides on it and carries the plan out.
+import { yieldToEventLoop } from '@fairlead/client'
 import type { WorkContext } from '@fairlead/controller'
 import { RemoteError } from '@fairlead/controller'
 import type { Decision } from '../engine/decide-group.ts'
@@ -20,7 +21,11 @@ export async function reconcileGroup(
   group: Group,
   { clock, signal }: Pick<WorkContext, 'clock' | 'signal'>,
 ): Promise<Decision> {
-  const decision = await decideGroup(cluster, hooks, group, { now: clock.now(), signal })
+  const decision = await decideGroup(cluster, hooks, group, {
+    now: clock.now(),
+    signal,
+    pause: yieldToEventLoop,
+  })
   if (decision.error !== undefined) throw remoteError(decision.error)
   await writer.carryOut(decision.plan)
   return decision

@@ -6,7 +6,7 @@ import { isTerminating } from '@fairlead/kube'
 import type { ApplyStrategy } from '../children/apply-strategy.ts'
 import { ChildWriter } from '../children/child-writer.ts'
 import type { ChildAction } from '../children/child-plan.ts'
-import { isRemoval, planChildren } from '../children/child-plan.ts'
+import { isRemoval, planChildrenInSteps } from '../children/child-plan.ts'
 import { withOwners } from '../children/child.ts'
 import type { HookEvent } from '../engine/hook-event.ts'
 import type { ObjectsOfKind } from '../engine/request.ts'
@@ -113,7 +113,7 @@ export async function syncParent(
           onWrite,
         })
   if (response === undefined) return { ...done, isHeld: true }
-  const plan = planChildren(parent, children, response.children, strategy)
+  const plan = await planChildrenInSteps(parent, children, response.children, strategy)
   // A kind may have been lost during the call: a child that is missing is unknown then, not deleted.
   if (!caches.areKnown) return { ...done, isHeld: true }
   const write = { client, kind, change: flavour.parentChange(parent, response), onWrite }

@@ -156,6 +156,20 @@ describe('the simulator', () => {
     }
   })
 
+  test('settles where the server leaves an empty message or a count of zero out', async () => {
+    await using run = await start(`
+- apiVersion: apps/v1
+  kind: Deployment
+  status: {replicas: 1, unavailableReplicas: 0}
+  conditions:
+  - {type: Available, status: true, reason: Simulated}
+`)
+    await run.client.create(deployment('web'))
+    await settled()
+    expect(await status(run.client, 'web')).toMatchObject({ replicas: 1, conditions: [{ type: 'Available' }] })
+    expect((await run.client.list(KubeEvent)).items).toEqual([])
+  })
+
   test('leaves terminating objects unchanged', async () => {
     await using run = await start('- {apiVersion: apps/v1, kind: Deployment, delay: 1s, status: {replicas: 7}}\n')
     await run.client.create({

@@ -25,6 +25,7 @@ const parts: readonly Part[] = [
   { name: 'Metacontroller', program: 'long/metacontroller.ts', args: [] },
   { name: 'beside Metacontroller', program: 'long/metacontroller-differential.ts', args: [] },
   { name: "Metacontroller's integration tests", program: 'long/metacontroller-suite.ts', args: [] },
+  { name: 'examples of Metacontroller', program: 'long/metacontroller-examples/main.ts', args: [] },
   { name: 'examples on a real API server', program: 'long/run/examples.ts', args: [] },
   { name: 'leaders killed and frozen', program: 'long/run/leader.ts', args: [] },
   { name: 'shards over 10,000 objects', program: 'long/run/shards.ts', args: [] },

@@ -9,6 +9,7 @@ import type { ControllerContext } from './controller-context.ts'
 import { AllResourcesInformer } from './all-resources-informer.ts'
 import type { ResourceSource } from './all-resources-informer.ts'
 import { setUpEndpointSliceMirroring } from './endpoint-slices/mirroring.ts'
+import { setUpEndpointSlices, setUpEndpoints } from './endpoint-slices/selected-endpoints.ts'
 import { setUpEventExpiry, setUpJobExpiry } from './expiry.ts'
 import { setUpGarbageCollection } from './gc/garbage-collector.ts'
 import { setUpIdleWorkloads } from './idle-workloads.ts'
@@ -30,6 +31,8 @@ export type { ResourceSource } from './all-resources-informer.ts'
  * - `job-ttl`: deletes finished Jobs after their `ttlSecondsAfterFinished`.
  * - `policy-status`: type checks ValidatingAdmissionPolicies.
  * - `resource-quota`: limits and usage in the status of ResourceQuotas.
+ * - `endpoints`: makes Endpoints of Services with a selector, and deletes those of deleted Services.
+ * - `endpointslice`: makes EndpointSlices of Services with a selector.
  * - `endpointslice-mirroring`: mirrors Endpoints of Services without a selector into EndpointSlices.
  * - `idle-workloads`: records an Event on each Pod, Deployment and Job that nothing runs.
  */
@@ -40,6 +43,8 @@ export type InternalController =
   | 'service-account'
   | 'events'
   | 'job-ttl'
+  | 'endpoints'
+  | 'endpointslice'
   | 'endpointslice-mirroring'
   | 'idle-workloads'
   | 'policy-status'
@@ -53,6 +58,8 @@ const setups: Readonly<Record<InternalController, (context: ControllerContext, o
     'service-account': (context, { rootCertificate }) => setUpServiceAccounts(context, rootCertificate),
     events: setUpEventExpiry,
     'job-ttl': setUpJobExpiry,
+    endpoints: setUpEndpoints,
+    endpointslice: setUpEndpointSlices,
     'endpointslice-mirroring': setUpEndpointSliceMirroring,
     'idle-workloads': setUpIdleWorkloads,
     'policy-status': setUpPolicyStatus,

@@ -1,54 +1,35 @@
 // Computes the EndpointSlices that mirror Endpoints, and the writes that lead to them, as
 // pkg/controller/endpointslicemirroring of Kubernetes does. Start reading at planMirror.
-import { SocketAddress, isIPv6 } from 'node:net'
-import { kind } from '@fairlead/client'
-import type { Kind, Service } from '@fairlead/client'
+import { isIPv6 } from 'node:net'
+import type { Service } from '@fairlead/client'
 import { isTerminating, jsonEqual } from '@fairlead/kube'
-import type { JsonValue, KubeObject, OwnerReference } from '@fairlead/kube'
-import { portKey, repackedSubsets } from './repacked-subsets.ts'
-import type { EndpointAddress, EndpointPort, EndpointSubset } from './repacked-subsets.ts'
+import type { JsonValue } from '@fairlead/kube'
+import {
+  EndpointSlice,
+  Endpoints,
+  canonicalAddress,
+  controllerReference,
+  endpointIdentity,
+  groupKey,
+  hasSelector,
+  leaderAnnotation,
+  managedByLabel,
+  replacing,
+  serviceNameLabel,
+  slicePrefix,
+  triggerTimeAnnotation,
+} from './endpoint-slice.ts'
+import type { Endpoint, SlicePlan } from './endpoint-slice.ts'
+import { repackedSubsets } from './repacked-subsets.ts'
+import type { EndpointAddress, EndpointPort } from './repacked-subsets.ts'
 
-/** The label that names the Service of an EndpointSlice. */
-export const serviceNameLabel = 'kubernetes.io/service-name'
-/** The label that names the controller of an EndpointSlice. */
-export const managedByLabel = 'endpointslice.kubernetes.io/managed-by'
 /** The value of the label {@link managedByLabel} for mirrored slices. */
 export const mirroringController = 'endpointslicemirroring-controller.k8s.io'
 const skipMirrorLabel = 'endpointslice.kubernetes.io/skip-mirror'
-const leaderAnnotation = 'control-plane.alpha.kubernetes.io/leader'
 /** Annotations of Endpoints that their slices do not get. */
-const ownAnnotations: readonly string[] = [
-  'endpoints.kubernetes.io/last-change-trigger-time',
-  'kubectl.kubernetes.io/last-applied-configuration',
-]
+const ownAnnotations: readonly string[] = [triggerTimeAnnotation, 'kubectl.kubernetes.io/last-applied-configuration']
 /** The most addresses of a subset that are mirrored (`--mirroring-max-endpoints-per-subset`). */
 export const maxAddresses = 1000
-
-/** `v1 Endpoints`. */
-export interface Endpoints extends KubeObject {
-  readonly subsets?: readonly EndpointSubset[] | null
-}
-
-interface Endpoint {
-  readonly addresses: readonly string[]
-  readonly conditions?: { readonly ready?: boolean }
-  readonly hostname?: string
-  readonly nodeName?: string
-  readonly targetRef?: EndpointAddress['targetRef']
-}
-
-/** `discovery.k8s.io/v1 EndpointSlice`. */
-export interface EndpointSlice extends KubeObject {
-  readonly addressType: 'IPv4' | 'IPv6' | 'FQDN'
-  readonly endpoints?: readonly Endpoint[] | null
-  readonly ports?: readonly EndpointPort[] | null
-}
-
-export const Endpoints: Kind<Endpoints> = kind('v1', 'Endpoints', { plural: 'endpoints', namespaced: true })
-export const EndpointSlice: Kind<EndpointSlice> = kind('discovery.k8s.io/v1', 'EndpointSlice', {
-  plural: 'endpointslices',
-  namespaced: true,
-})
 
 /** The objects that a plan is made from. */
 export interface MirrorState {
@@ -59,17 +40,9 @@ export interface MirrorState {
 }
 
 /** The writes that make the slices mirror the Endpoints. */
-export interface MirrorPlan {
-  readonly create: readonly EndpointSlice[]
-  readonly update: readonly EndpointSlice[]
-  readonly delete: readonly EndpointSlice[]
+export interface MirrorPlan extends SlicePlan {
   /** Number of addresses beyond {@link maxAddresses} of a subset, which are in no slice. */
   readonly skipped: number
-}
-
-/** Reports whether a plan writes nothing. */
-export function isDone({ create, update, delete: stale }: MirrorPlan): boolean {
-  return create.length === 0 && update.length === 0 && stale.length === 0
 }
 
 /**
@@ -99,11 +72,6 @@ export function planMirror({ endpoints, service, slices }: MirrorState): MirrorP
   return { create, update, delete: stale, skipped }
 }
 
-/** Reports whether the Service has a selector, whose pods then make its slices. */
-export function hasSelector({ spec }: Service): boolean {
-  return Object.keys(spec?.selector ?? {}).length > 0
-}
-
 function isMirrored({ metadata }: Endpoints, service: Service): boolean {
   return (
     !hasSelector(service) &&
@@ -131,15 +99,10 @@ function groupsOf({ subsets }: Endpoints): { groups: ReadonlyMap<string, Group>;
       const key = groupKey(addressType, ports)
       const group = groups.get(key) ?? { addressType, ports, endpoints: new Map<string, Endpoint>() }
       groups.set(key, group)
-      group.endpoints.set(identityOf(endpoint), endpoint)
+      group.endpoints.set(endpointIdentity(endpoint), endpoint)
     }
   }
   return { groups, skipped }
-}
-
-/** Formats an IP family and ports, in any order, as a string. */
-function groupKey(addressType: string, ports: readonly EndpointPort[]): string {
-  return [addressType, ...ports.map(portKey).toSorted()].join(' ')
 }
 
 function endpointOf({ ip, hostname, nodeName, targetRef }: EndpointAddress, ready: boolean): Endpoint {
@@ -152,61 +115,22 @@ function endpointOf({ ip, hostname, nodeName, targetRef }: EndpointAddress, read
   }
 }
 
-/** Returns an address as Go formats it: IPv4 in IPv6 as IPv4, IPv6 in short form. */
-function canonicalAddress(ip: string): string {
-  if (!isIPv6(ip)) return ip
-  const { address } = new SocketAddress({ address: ip, family: 'ipv6' })
-  return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(address)?.[1] ?? address
-}
-
-/** Returns the fields by which the real controller takes two endpoints for one. */
-function identityOf({ addresses, hostname = '', targetRef }: Endpoint): string {
-  return JSON.stringify([addresses, hostname, targetRef?.['namespace'] ?? '', targetRef?.['name'] ?? ''])
-}
-
 function sliceOf(endpoints: Endpoints, { addressType, ports, endpoints: distinct }: Group): EndpointSlice {
-  const { name = '', namespace = '', uid = '', labels, annotations } = endpoints.metadata
+  const { name = '', namespace = '', labels, annotations } = endpoints.metadata
   const kept = Object.entries(annotations ?? {}).filter(([key]) => !ownAnnotations.includes(key))
-  const owner: OwnerReference = {
-    apiVersion: Endpoints.apiVersion,
-    kind: Endpoints.kind,
-    name,
-    uid,
-    controller: true,
-    blockOwnerDeletion: true,
-  }
   return {
     apiVersion: EndpointSlice.apiVersion,
     kind: EndpointSlice.kind,
     metadata: {
       namespace,
-      // The prefix may be as long as the longest name.
-      generateName: name.length < 253 ? `${name}-` : name,
+      generateName: slicePrefix(name),
       labels: { ...labels, [serviceNameLabel]: name, [managedByLabel]: mirroringController },
       ...(kept.length === 0 ? {} : { annotations: Object.fromEntries(kept) }),
-      ownerReferences: [owner],
+      ownerReferences: [controllerReference(Endpoints, endpoints)],
     },
     addressType,
     endpoints: [...distinct.values()].slice(0, maxAddresses),
     ...(ports.length === 0 ? {} : { ports }),
-  }
-}
-
-/** Returns the slice with the content of another one. A write of this version only: a later one is a conflict. */
-function replacing({ metadata }: EndpointSlice, { metadata: wanted, ...content }: EndpointSlice): EndpointSlice {
-  const { namespace, name, uid, resourceVersion } = metadata
-  const { labels, annotations, ownerReferences } = wanted
-  return {
-    ...content,
-    metadata: {
-      namespace: namespace!,
-      name: name!,
-      uid: uid!,
-      resourceVersion: resourceVersion!,
-      ...(labels && { labels }),
-      ...(annotations && { annotations }),
-      ...(ownerReferences && { ownerReferences }),
-    },
   }
 }
 
@@ -218,6 +142,6 @@ function isSame(found: EndpointSlice, wanted: EndpointSlice): boolean {
 function comparable({ metadata, endpoints: list }: EndpointSlice): JsonValue {
   const endpoints = list ?? []
   const { labels = {}, annotations = {}, ownerReferences = [] } = metadata
-  const distinct = Object.fromEntries(endpoints.map((endpoint) => [identityOf(endpoint), endpoint]))
+  const distinct = Object.fromEntries(endpoints.map((endpoint) => [endpointIdentity(endpoint), endpoint]))
   return { labels, annotations, ownerReferences, endpoints: endpoints.length, distinct } as unknown as JsonValue
 }

@@ -3,7 +3,7 @@
 import { Service } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import type { Informer, ObjectChange } from '@fairlead/controller'
-import { formatKey, isNamespaceTerminating, isNotFound, keyOf, parseKey } from '@fairlead/kube'
+import { formatKey, keyOf, parseKey } from '@fairlead/kube'
 import { controllerManager, enqueueOn } from '../controller-context.ts'
 import type { ControllerContext } from '../controller-context.ts'
 import {
@@ -12,12 +12,10 @@ import {
   hasSelector,
   isDone,
   managedByLabel,
-  maxAddresses,
-  mirroringController,
-  planMirror,
   serviceNameLabel,
-} from './mirror-plan.ts'
-import type { MirrorPlan } from './mirror-plan.ts'
+  writeSlices,
+} from './endpoint-slice.ts'
+import { maxAddresses, mirroringController, planMirror } from './mirror-plan.ts'
 
 const byEndpoints = 'endpoints'
 const managedSlices = `${managedByLabel}=${mirroringController}`
@@ -50,7 +48,7 @@ export function setUpEndpointSliceMirroring(context: ControllerContext): void {
         service: await client.find(Service, key),
         slices: await mirrorsOf(key, client),
       })
-      await carryOut(plan, client)
+      await writeSlices(plan, client)
       if (plan.skipped > 0 && object !== undefined && !isDone(plan)) {
         const note = `A max of ${maxAddresses} addresses can be mirrored to EndpointSlices per Endpoints subset. ${plan.skipped} addresses were skipped`
         events.about(object).warning('TooManyAddressesToMirror', note)
@@ -85,25 +83,4 @@ async function mirrorsOf(key: string, client: Client): Promise<readonly Endpoint
     labelSelector: `${managedSlices},${serviceNameLabel}=${name}`,
   })
   return items
-}
-
-async function carryOut(plan: MirrorPlan, client: Client): Promise<void> {
-  for (const slice of plan.create) {
-    try {
-      await client.create(slice)
-    } catch (error) {
-      if (!isNamespaceTerminating(error)) throw error
-    }
-  }
-  for (const slice of plan.update) await client.update(slice)
-  for (const slice of plan.delete) {
-    const { uid, resourceVersion } = slice.metadata
-    try {
-      await client.delete(EndpointSlice, keyOf(slice), {
-        preconditions: { uid: uid!, resourceVersion: resourceVersion! },
-      })
-    } catch (error) {
-      if (!isNotFound(error)) throw error
-    }
-  }
 }

@@ -38,7 +38,7 @@ const cases: readonly Case[] = [
   },
   { scenario: 'supply', kind: 'clustersupplychains.carto.run', says: ['Workload default/app', 'Unknown KindStale'] },
   { scenario: 'supply', kind: 'workloads.carto.run', says: ['Workload default/app', 'Unknown KindStale'] },
-  { scenario: 'actions', kind: 'configmaps' },
+  { scenario: 'actions', kind: 'configmaps', says: ['KindActionMapping kappnav/own', 'Unknown KindStale'] },
   { scenario: 'packages', kind: 'repositories.config.porch.kpt.dev' },
   { scenario: 'references', kind: 'databases.test.dev', says: ['ReferenceRule hosts', 'False KindUnavailable'] },
 ]

@@ -1,11 +1,12 @@
 // The controller of KindActionMappings: reports in their status the rules in use, the problems of the others, and the
 // maps they name.
 import { ConfigMap, chunkSize, yieldIfLong } from '@fairlead/client'
-import type { Controller, InformerUse, Manager, ReconcileContext } from '@fairlead/controller'
+import { after } from '@fairlead/controller'
+import type { Controller, InformerUse, KindUnavailable, Manager, ReconcileContext, Result } from '@fairlead/controller'
 import { condition } from '@fairlead/kube'
 import type { Condition } from '@fairlead/kube'
 import { kindActionMapping } from '../api.ts'
-import type { KindActionMappingObject } from '../api.ts'
+import type { KindActionMappingObject, KindActionMappingStatus } from '../api.ts'
 import type { Problem } from '../engine/data/problem.ts'
 import { parsedMapping } from '../engine/catalog.ts'
 import { rulesField } from '../engine/mapping/mapping.ts'
@@ -15,6 +16,9 @@ import type { RuleMaps } from '../engine/mapping/rule-maps.ts'
 
 /** Maximum entries of each list in a status. */
 const maxListed = 100
+
+/** Milliseconds after which a mapping is looked at again while the ConfigMaps are listed for the first time. */
+const syncingDelay = 500
 
 /** Problems of one mapping that are reported as events: the status lists them as well. */
 const maxEvents = 20
@@ -52,11 +56,14 @@ export function startMappingController(manager: Manager): Disposable {
 async function reconcile(
   { object, status, events }: ReconcileContext<KindActionMappingObject>,
   { informer }: InformerUse<ConfigMap>,
-): Promise<void> {
+): Promise<Result> {
   const mapping = parsedMapping(object)
   const rules = (Object.keys(rulesField) as MapType[]).reduce((sum, type) => sum + mapping.rules[type].length, 0)
   const maps = await mapsOf(object, informer)
-  const conditions = conditionsOf(mapping)
+  const known = informer.read()
+  // At the start they are known in a moment: until then the status stays as it is.
+  if (!known.known && known.reason.code === 'KindSyncing' && informer.error === undefined) return after(syncingDelay)
+  const conditions = conditionsOf(mapping, known.known ? undefined : known.reason)
   for (const problem of mapping.problems.slice(0, maxEvents)) {
     if (!isReported(object, problem))
       events.warning(problem.code, `${problem.field}: ${problem.message}`, { action: 'Read' })
@@ -69,11 +76,17 @@ async function reconcile(
       : {
           problems: mapping.problems.slice(0, maxListed).map(({ field, code, message }) => ({ field, code, message })),
         }),
-    ...(maps === undefined ? {} : { maps }),
+    ...(maps === undefined ? lastMaps(object) : { maps }),
   })
+  return undefined
 }
 
-function conditionsOf({ problems }: Mapping): readonly Condition[] {
+function lastMaps({ status }: KindActionMappingObject): Pick<KindActionMappingStatus, 'maps'> {
+  return status?.maps === undefined ? {} : { maps: status.maps }
+}
+
+/** `unknown`: why the ConfigMaps, and so the maps in the status, cannot be known. */
+function conditionsOf({ problems }: Mapping, unknown: KindUnavailable | undefined): readonly Condition[] {
   const invalid = problems.find(({ code, field }) => code === 'InvalidMapping' && field === 'spec.precedence')
   if (invalid !== undefined) {
     return [
@@ -83,12 +96,16 @@ function conditionsOf({ problems }: Mapping): readonly Condition[] {
   }
   const [first] = problems
   const more = problems.length > 1 ? `, and ${problems.length - 1} more` : ''
-  return [
-    condition('Accepted', true, { reason: 'Accepted', message: 'The mapping is used' }),
-    first === undefined
-      ? condition('Ready', true, { reason: 'RulesUsed', message: 'All rules are used' })
-      : condition('Ready', false, { reason: first.code, message: `${first.field}: ${first.message}${more}` }),
-  ]
+  const accepted = condition('Accepted', true, { reason: 'Accepted', message: 'The mapping is used' })
+  if (first !== undefined) {
+    const message = `${first.field}: ${first.message}${more}`
+    return [accepted, condition('Ready', false, { reason: first.code, message })]
+  }
+  if (unknown !== undefined) {
+    const message = `${unknown.message}; status.maps lists what was last known`
+    return [accepted, condition('Ready', 'Unknown', { reason: unknown.code, message })]
+  }
+  return [accepted, condition('Ready', true, { reason: 'RulesUsed', message: 'All rules are used' })]
 }
 
 /** Reports whether a problem is in the status already: it needs no further event. */

@@ -114,6 +114,11 @@ test('a data folder without a running server is backed up, also after kill -9', 
       stderr: `fairlead: ${file} exists already: name another file, or replace it with --force\n`,
     })
     expect((await fairlead(['backup', file, '--data', data, '--force'])).code).toBe(0)
+    const missing = join(folder, 'missing')
+    expect(await fairlead(['backup', join(missing, 'x'), '--data', data])).toMatchObject({
+      code: 1,
+      stderr: `fairlead: ${join(missing, 'x')} cannot be written: there is no folder ${missing}\n`,
+    })
   }))
 
 test.each([
@@ -147,5 +152,9 @@ test('a missing file or data folder is named in the error', () =>
       stdout: '',
       stderr: `fairlead: there is no file ${nothing}\n`,
     })
-    expect(await fairlead(['backup', '/nowhere/x', '--data', nothing])).toMatchObject({ code: 1 })
+    expect(await fairlead(['backup', '-', '--data', nothing])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'fairlead: a backup is verified before it is complete: name a file in place of -\n',
+    })
   }))

@@ -210,6 +210,17 @@ describe('commands against a server without the actions endpoints', () => {
       out: '',
       err: '--input x: write field=value',
     })
+    await client.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } })
+    await client.create({
+      ...trader,
+      metadata: { name: 'cart', namespace: 'shop' },
+      spec: { selector: { matchLabels: { app: 'x' } }, template },
+    })
+    expect(await on('run', ['deploy/cart', 'go'], { input: ['x=1'] })).toEqual({
+      code: 1,
+      out: '',
+      err: 'There is no deploy/cart in default, but in shop: pass -n shop',
+    })
     const ran = await on('run', ['deploy/trader', 'go'], { input: ['x=1'] })
     expect({ code: ran.code, err: ran.err }).toEqual({ code: 0, err: '' })
     expect(ran.out).toMatch(/^job\.batch\/kappnav-\S+ created in kappnav$/)

@@ -1,6 +1,7 @@
 // `fairlead backup`: writes a partial file, reads it again to verify it, and renames it to the requested name.
 import { createReadStream, existsSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { backupPath, readBackup, serverVersion, writeBackup } from '@fairlead/apiserver'
 import { systemClock } from '@fairlead/client'
 import { AsyncDisposableStack } from '@fairlead/kube'
@@ -12,6 +13,7 @@ import { refusalOf } from './refusal.ts'
 
 /** Writes a backup. Throws CommandError and leaves an existing file unchanged. */
 export async function backup(file: string, options: Readonly<Record<string, unknown>>): Promise<void> {
+  if (file === '-') throw usageError('a backup is verified before it is complete: name a file in place of -')
   if (existsSync(file) && options['force'] !== true)
     throw usageError(`${file} exists already: name another file, or replace it with --force`)
   await using resources = new AsyncDisposableStack()
@@ -20,7 +22,7 @@ export async function backup(file: string, options: Readonly<Record<string, unkn
   const place = await openPlace(options, false, resources)
   const partial = `${file}.partial`
   try {
-    const bytes = await write(partial, counted(await bytesOf(place, stop.signal), 'Backing up'))
+    const bytes = await write(partial, file, counted(await bytesOf(place, stop.signal), 'Backing up'))
     const { header, entries } = await readBackup(createReadStream(partial))
     await rename(partial, file)
     process.stdout.write(
@@ -45,16 +47,22 @@ async function bytesOf(place: Place, signal: AbortSignal): Promise<AsyncIterable
   return answer.body
 }
 
-/** Writes and syncs the file; returns the number of bytes. */
-async function write(file: string, chunks: AsyncIterable<Uint8Array>): Promise<number> {
-  await using handle = await open(file, 'w', 0o600).catch((error: unknown) => {
-    throw new CommandError(`${file} cannot be written: ${(error as Error).message}`)
-  })
+/** Writes and syncs the file; returns the number of bytes. Errors name the file without `.partial`. */
+async function write(partial: string, file: string, chunks: AsyncIterable<Uint8Array>): Promise<number> {
+  const refused = (error: unknown): never => {
+    throw new CommandError(`${file} cannot be written: ${writeProblem(file, error as NodeJS.ErrnoException)}`)
+  }
+  await using handle = await open(partial, 'w', 0o600).catch(refused)
   let bytes = 0
   for await (const chunk of chunks) {
-    await handle.writeFile(chunk)
+    await handle.writeFile(chunk).catch(refused)
     bytes += chunk.length
   }
-  await handle.sync()
+  await handle.sync().catch(refused)
   return bytes
+}
+
+function writeProblem(file: string, { code, message }: NodeJS.ErrnoException): string {
+  if (code === 'ENOENT') return `there is no folder ${dirname(file)}`
+  return code === 'ENOSPC' ? 'no space is left there' : message
 }

@@ -9,7 +9,7 @@ import type { StructuredFormat } from '@fairlead/offline'
 import { actionsClient } from './actions-client.ts'
 import type { ActionsClient, Inputs } from './actions-client.ts'
 import { printLogs } from './pod-logs.ts'
-import { parseResource } from './resource-argument.ts'
+import { parseResource, requireHere } from './resource-argument.ts'
 import { terminalText } from './terminal-text.ts'
 
 type Context = CommandContext<
@@ -32,6 +32,7 @@ export async function run(context: Context): Promise<number> {
   const ref = parseResource(resource, options.namespace ?? client.namespace)
   const inputs = parseInputs(options.input)
   const timeout = parseTimeout(options.timeout)
+  if (options.namespace === undefined) await requireHere(client, ref)
   await using actions = await actionsClient(client)
   const menu = await actions.menu(ref)
   const found = menu.actions.filter(({ name }) => name === action)

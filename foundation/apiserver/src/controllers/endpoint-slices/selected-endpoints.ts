@@ -24,7 +24,7 @@ import { TriggerTimes } from './trigger-times.ts'
 const Node = kind('v1', 'Node', { plural: 'nodes', namespaced: false })
 const byService = 'service'
 const managedSlices = `${managedByLabel}=${sliceController}`
-/** The item that stands for all Endpoints without a Service at the start. */
+/** The item of all Endpoints without a Service, at the start. */
 const leftovers = ''
 
 /** Sets up the controller of EndpointSlices. */

@@ -44,6 +44,18 @@ test('keeps repositories of one name apart, and each user in their namespace', a
   await stage.register('shared', {}, { namespace: 'team-b' })
   await stage.create('shared', 'web', 'one', undefined, { client: ann, namespace: 'team-a' })
   expect((await bob.list(PackageRevisionKind, { namespace: 'team-b' })).items).toEqual([])
+  await stage.register('shared-b', {}, { namespace: 'team-a' })
+  for (const [name, namespace] of [
+    ['shared-b', 'team-a'],
+    ['shared', 'team-b'],
+  ] as const)
+    await stage.create(name, 'web', 'one', undefined, { namespace })
+  const inPages = await stage.client.list(PackageRevisionKind, { pageSize: 1 })
+  expect(inPages.items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)).toEqual([
+    'team-a/shared-b.web.one',
+    'team-a/shared.web.one',
+    'team-b/shared.web.one',
+  ])
   const key = { namespace: 'team-a', name: 'shared.web.one' }
   await expect(bob.get(PackageRevisionKind, key)).rejects.toMatchObject(code(403))
   await expect(bob.get(PackageRevisionResourcesKind, key)).rejects.toMatchObject(code(403))

@@ -22,6 +22,7 @@ import type { Revision } from '../runtime/revision.ts'
 import type { Located } from '../runtime/repositories.ts'
 import type { PackageService } from '../runtime/package-service.ts'
 import { revisionFields } from './definitions.ts'
+import { orderOf, revisionsAfter } from './revision-order.ts'
 import { asStatusError } from './status-error.ts'
 import { keptMetadata, kptfileOf, packageRevisionObject, revisionUid } from '../runtime/revision-object.ts'
 
@@ -53,28 +54,27 @@ export class PackageRevisionStorage implements RestStorage {
   async page(query: StorageQuery, signal: AbortSignal): Promise<StoragePage> {
     const { namespace, labels, fields, limit, after } = query
     await this.#service.repositories.ready(namespace, signal)
-    const all = this.#service.repositories
-      .list(namespace)
-      .flatMap((repository) => [...repository.revisions.values()].map((revision) => ({ repository, revision })))
-      .map((located) => ({ key: orderOf(located), located }))
-      .filter(({ key }) => after === undefined || key > after)
-      .sort((a, b) => (a.key < b.key ? -1 : 1))
+    const left = revisionsAfter(this.#service.repositories.list(namespace), after)
+    let remaining = left.reduce((sum, { revisions }) => sum + revisions.length, 0)
     const objects: KubeObject[] = []
-    for (let at = 0; at < all.length; at += readAhead) {
-      signal.throwIfAborted()
-      const batch = all.slice(at, at + readAhead)
-      const made = await asStatusError(() => Promise.all(batch.map(({ located }) => this.#object(located))))
-      for (const [index, object] of made.entries()) {
-        const valueOf = (field: string): string => fieldOf(object, field)
-        if (!labels.matches(object.metadata.labels ?? {}) || !fields.matches(valueOf)) continue
-        objects.push(object)
-        const last = at + index
-        if (objects.length === limit && last < all.length - 1)
-          return {
-            objects,
-            next: batch[index]!.key,
-            ...(labels.isEmpty && fields.isEmpty && { remaining: all.length - 1 - last }),
-          }
+    for (const { repository, revisions } of left) {
+      for (let at = 0; at < revisions.length; at += readAhead) {
+        signal.throwIfAborted()
+        const batch = revisions.slice(at, at + readAhead)
+        const read = (): Promise<readonly PackageRevision[]> =>
+          Promise.all(batch.map((revision) => this.#object({ repository, revision })))
+        for (const [index, object] of (await asStatusError(read)).entries()) {
+          remaining--
+          const valueOf = (field: string): string => fieldOf(object, field)
+          if (!labels.matches(object.metadata.labels ?? {}) || !fields.matches(valueOf)) continue
+          objects.push(object)
+          if (objects.length === limit && remaining > 0)
+            return {
+              objects,
+              next: orderOf(repository, batch[index]!.name),
+              ...(labels.isEmpty && fields.isEmpty && { remaining }),
+            }
+        }
       }
     }
     return { objects }
@@ -242,11 +242,6 @@ export async function syncedRepository(
   if (repositories.object({ namespace, name }) === undefined)
     throw notFound({ group: 'config.porch.kpt.dev', plural: 'repositories' }, name)
   return asStatusError(() => Promise.reject(notSynced(name)))
-}
-
-/** Returns the key by which lists are ordered. */
-function orderOf({ repository, revision }: Located): string {
-  return `${repository.settings.namespace}/${revision.name}`
 }
 
 function fieldOf(object: KubeObject, field: string): string {

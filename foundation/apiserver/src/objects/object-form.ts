@@ -74,10 +74,40 @@ function orderedMetadata(metadata: JsonObject): JsonObject {
   return out
 }
 
+/** Returns the value with sorted keys; the value itself, not a copy, where they are sorted already. */
 function sortedKeys(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return (value as readonly JsonValue[]).map(sortedKeys)
+  if (Array.isArray(value)) {
+    const items = value as readonly JsonValue[]
+    const sorted = items.map(sortedKeys)
+    return sorted.every((item, index) => item === items[index]) ? items : sorted
+  }
   if (!isJsonObject(value)) return value
+  const names = Object.keys(value)
+  const isSorted = names.every((name, index) => index === 0 || names[index - 1]! < name)
+  if (!isSorted) sortNames(names)
   const out: MutableJsonObject = {}
-  for (const key of Object.keys(value).toSorted()) setOwn(out, key, sortedKeys(value[key]!))
-  return out
+  let isSame = isSorted
+  for (const name of names) {
+    const field = sortedKeys(value[name]!)
+    isSame &&= field === value[name]
+    setOwn(out, name, field)
+  }
+  return isSame ? value : out
+}
+
+/** Names above which the sort of the language is faster. */
+const fewNames = 32
+
+/** Sorts names in place. Objects have few; the sort of the language allocates a kilobyte for each of them. */
+function sortNames(names: string[]): void {
+  if (names.length > fewNames) {
+    names.sort()
+    return
+  }
+  for (let end = 1; end < names.length; end++) {
+    const name = names[end]!
+    let at = end
+    for (; at > 0 && names[at - 1]! > name; at--) names[at] = names[at - 1]!
+    names[at] = name
+  }
 }

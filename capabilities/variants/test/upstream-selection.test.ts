@@ -73,6 +73,17 @@ test('a range that cannot be read is an error of the spec', () => {
   expect(select('one dot x')).toMatchObject({ problem: message })
 })
 
+test.each([
+  ['v1.2', 'cannot be followed: must not contain dots'],
+  ['Stable', 'cannot be followed: a lowercase RFC 1123 label must consist of'],
+  ['v3', 'is the number of a revision; write spec.upstream.revision instead'],
+])('the tag %s, on which no revision can be, is an error of the spec', (tag, problem) => {
+  const upstream = { repo: 'catalog', package: 'web', follow: { tag } }
+  const message = expect.stringContaining(`spec.upstream.follow.tag "${tag}" ${problem}`) as string
+  expect(specErrors(withDefaults({ upstream, downstream: { repo: 'edge', package: 'web' } }))).toEqual([message])
+  expect(selectUpstream(upstream, catalog.map(observedRevision))).toMatchObject({ problem: message })
+})
+
 test('a draft is refused as an upstream', () => {
   const drafts = [revision(1, undefined, { lifecycle: 'Draft', revision: 0 })].map(observedRevision)
   expect(selectUpstream({ repo: 'catalog', package: 'web', workspaceName: 'v1' }, drafts)).toMatchObject({

@@ -171,7 +171,12 @@ export const crds: readonly KubeObject[] = [
                             "tag": {
                               "type": "string",
                               "description": "The revision at the git tag `<package>/<tag>` of the repository, such as `stable`. Move it with `fairlead rpkg tag`.",
-                              "pattern": "^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$",
+                              "x-kubernetes-validations": [
+                                {
+                                  "rule": "self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$') && !self.matches('^v?[0-9]+$')",
+                                  "message": "a tag that can be followed has lower-case letters, digits and dashes, such as stable; for the number of a revision write revision"
+                                }
+                              ],
                               "maxLength": 63
                             },
                             "range": {
@@ -1026,7 +1031,12 @@ export const crds: readonly KubeObject[] = [
                             "tag": {
                               "type": "string",
                               "description": "The revision that the git tag `PACKAGE/TAG` names, such as stable.",
-                              "pattern": "^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$",
+                              "x-kubernetes-validations": [
+                                {
+                                  "rule": "self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$') && !self.matches('^v?[0-9]+$')",
+                                  "message": "a tag that can be followed has lower-case letters, digits and dashes, such as stable; for the number of a revision write revision"
+                                }
+                              ],
                               "maxLength": 63
                             },
                             "range": {

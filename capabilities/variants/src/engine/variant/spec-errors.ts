@@ -1,4 +1,5 @@
 // Validation of a variant's spec beyond its schema. The messages are Porch's where Porch has one.
+import { dns1123Label } from '@fairlead/kube'
 import type { PackageVariantSpec } from '../../api.ts'
 import { rangeError } from './version-range.ts'
 
@@ -56,12 +57,23 @@ function followErrors(upstream: PackageVariantSpec['upstream'] | undefined): rea
       errors.push('spec.upstream.follow needs exactly one of latest, label, tag and range')
     if (revision !== undefined || workspaceName !== undefined)
       errors.push('spec.upstream.follow excludes revision and workspaceName')
-    const wrong = follow.range === undefined ? undefined : rangeError(follow.range)
-    if (wrong !== undefined) errors.push(wrong)
+    for (const wrong of [follow.range && rangeError(follow.range), follow.tag && tagError(follow.tag)])
+      if (wrong !== undefined) errors.push(wrong)
   }
   if (revision !== undefined && Number.isNaN(revisionNumber(revision)))
     errors.push(`spec.upstream.revision ${JSON.stringify(revision)} is no number, and no number after v`)
   return errors
+}
+
+/**
+ * Returns why a tag can be followed by no variant; undefined when it can. The revision at the tag has it for a workspace,
+ * which is a part of the revision's name.
+ */
+export function tagError(tag: string): string | undefined {
+  const field = `spec.upstream.follow.tag ${JSON.stringify(tag)}`
+  if (/^v?\d+$/.test(tag)) return `${field} is the number of a revision; write spec.upstream.revision instead`
+  const problems = dns1123Label(tag)
+  return problems.length === 0 ? undefined : `${field} cannot be followed: ${problems.join(', ')}`
 }
 
 /** Returns the number of a revision as users write it: `3`, `v3` or `-1`; NaN for anything else. */

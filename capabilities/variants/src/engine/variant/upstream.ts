@@ -2,7 +2,7 @@
 import type { PackageVariantSpec } from '../../api.ts'
 import { isOf, isPublished, versionLabel } from '../observed-revision.ts'
 import type { ObservedRevision } from '../observed-revision.ts'
-import { revisionNumber } from './spec-errors.ts'
+import { revisionNumber, tagError } from './spec-errors.ts'
 import { compareVersions, isInRange, parseVersion, rangeError } from './version-range.ts'
 
 type UpstreamSpec = PackageVariantSpec['upstream']
@@ -86,6 +86,9 @@ function newestVersion(range: string, revisions: readonly ObservedRevision[], na
 
 /** Returns the published revision at the commit of a tag, which is a revision of its own without a number. */
 function taggedRevision(tag: string, revisions: readonly ObservedRevision[], name: string): ObservedRevision | string {
+  // The spec of a set is checked by its schema alone.
+  const invalid = tagError(tag)
+  if (invalid !== undefined) return invalid
   const tagged = revisions.find(
     (one) => one.revision === -1 && one.workspaceName === tag && one.ref?.endsWith(`/${tag}`) === true,
   )

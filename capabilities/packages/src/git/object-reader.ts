@@ -105,7 +105,8 @@ export class ObjectReader implements Disposable {
   }
 
   #keep(rest: Buffer): void {
-    this.#chunks = [rest]
+    // An empty rest would keep the chunk of which it is a part.
+    this.#chunks = rest.length === 0 ? [] : [rest]
     this.#length = rest.length
   }
 }

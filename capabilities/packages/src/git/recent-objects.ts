@@ -6,8 +6,8 @@ import { treeEntries } from './tree.ts'
 /** Bytes that are kept per repository, and of one object. */
 const limits = { all: 2 * 1024 * 1024, one: 512 * 1024 } as const
 
-/** Bytes of a kept object beside its content. */
-const overhead = 256
+/** Bytes of a kept object beside its content: its hash, its entry, and the memory of its own that a buffer has. */
+const overhead = 512
 
 /** Objects by hash, those that were written first are dropped first. */
 export class RecentObjects {
@@ -15,10 +15,13 @@ export class RecentObjects {
   #bytes = 0
 
   /** Adds an object that is on disk. */
-  add(object: GitObject): void {
-    if (object.content.length > limits.one || this.#objects.has(object.hash)) return
-    this.#objects.set(object.hash, object)
-    this.#bytes += object.content.length + overhead
+  add({ hash, type, content: written }: GitObject): void {
+    if (written.length > limits.one || this.#objects.has(hash)) return
+    // A small buffer is a slice of 64 KiB that Node shares among many; the slice would keep all of them in memory.
+    const own = Buffer.allocUnsafeSlow(written.length)
+    written.copy(own)
+    this.#objects.set(hash, { hash, type, content: own })
+    this.#bytes += own.length + overhead
     for (const [hash, { content }] of this.#objects) {
       if (this.#bytes <= limits.all) return
       this.#objects.delete(hash)

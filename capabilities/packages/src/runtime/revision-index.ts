@@ -36,6 +36,12 @@ interface Origin {
 
 type Draft = Omit<Revision, 'isLatest'>
 
+/** A published revision, and the name under which its deletion is proposed. */
+interface Published {
+  readonly revision: Draft
+  readonly deletion: string
+}
+
 /** Computes the revisions of one repository. */
 export class RevisionIndex {
   readonly #git: GitRepository
@@ -47,7 +53,11 @@ export class RevisionIndex {
   /** The task and time that made a revision, by path and workspace. */
   readonly #origins = new Map<string, Origin>()
   /** Published revisions by their tag. */
-  readonly #published = new Map<string, Draft>()
+  readonly #published = new Map<string, Published>()
+  /** The packages of the branch, as of the last update. */
+  #head: { readonly commit: string; readonly packages: ReadonlyMap<string, PackageContent> } | undefined
+  /** Revisions of the branch by the path of their package. */
+  readonly #placeholders = new Map<string, Draft>()
   #knownTips = new Set<string>()
   #revisions: Revisions = new Map()
   /** Paths that are no valid names; their packages are not served. */
@@ -69,7 +79,13 @@ export class RevisionIndex {
     const contents = new Map<string, PackageContent | undefined>()
     const deletions = new Set<string>()
     const packages: { readonly ref: PackageRef; readonly commit: RefCommit }[] = []
+    const published: Published[] = []
     for (const commit of refs.values()) {
+      const known = this.#published.get(commit.ref)
+      if (known?.revision.commit === commit.commit) {
+        published.push(known)
+        continue
+      }
       const ref = packageRef(commit.ref)
       if (ref === undefined || this.#nameOf(ref.path) === undefined) continue
       if (ref.kind === 'DeletionProposed') deletions.add(`${ref.path}/${ref.version}`)
@@ -78,15 +94,20 @@ export class RevisionIndex {
     const found = await Promise.all(
       packages.map(({ ref, commit }) => this.#contentOf(commit.commit, ref.path, contents)),
     )
+    for (const { revision, deletion } of published) {
+      const lifecycle = deletions.has(deletion) ? 'DeletionProposed' : 'Published'
+      const isSame = revision.lifecycle === lifecycle
+      if (!isSame) this.#published.set(revision.ref, { revision: { ...revision, lifecycle }, deletion })
+      this.#add(drafts, isSame ? revision : this.#published.get(revision.ref)!.revision)
+    }
     for (const [index, { ref, commit }] of packages.entries()) {
       const content = found[index]
       if (content !== undefined) this.#add(drafts, this.#revisionOf(ref, commit, content, deletions))
     }
     const head = refs.get(branchRef(this.#scope.branch))
-    if (head !== undefined) {
-      for (const [path, content] of await this.#packagesOf(head.commit))
-        this.#add(drafts, this.#placeholderOf(path, head, content, deletions))
-    }
+    const onBranch = head === undefined ? new Map<string, PackageContent>() : await this.#packagesOf(head.commit)
+    for (const [path, content] of onBranch) this.#add(drafts, this.#placeholderOf(path, head!, content, deletions))
+    for (const path of this.#placeholders.keys()) if (!onBranch.has(path)) this.#placeholders.delete(path)
     this.#contents = contents
     for (const ref of this.#published.keys()) if (!refs.has(ref)) this.#published.delete(ref)
     this.#revisions = this.#withLatest(drafts)
@@ -132,11 +153,10 @@ export class RevisionIndex {
       (mark) => mark.package === ref.path && (mark.revision === undefined || versionNumber(mark.revision) === number),
     )?.workspaceName
     const workspace = marked ?? (number === placeholder ? ref.version : `v${number}`)
-    const lifecycle = deletions.has(`${ref.path}/${ref.version}`) ? 'DeletionProposed' : 'Published'
-    const before = this.#published.get(commit.ref)
-    if (before?.commit === commit.commit && before.lifecycle === lifecycle) return before
+    const deletion = `${ref.path}/${ref.version}`
+    const lifecycle = deletions.has(deletion) ? 'DeletionProposed' : 'Published'
     const revision = this.#revision(ref.path, workspace, commit, { ...content, revision: number, lifecycle })
-    if (revision !== undefined) this.#published.set(commit.ref, revision)
+    if (revision !== undefined) this.#published.set(commit.ref, { revision, deletion })
     return revision
   }
 
@@ -148,11 +168,13 @@ export class RevisionIndex {
   ): Draft | undefined {
     const { branch } = this.#scope
     const lifecycle = deletions.has(`${path}/${branch}`) ? 'DeletionProposed' : 'Published'
+    const before = this.#placeholders.get(path)
+    // A push of another package moves the branch and leaves this one as it is.
+    if (before?.tree === content.tree && before.lifecycle === lifecycle) return before
     const state = { ...content, revision: placeholder, lifecycle } as const
     const made = this.#revision(path, branch.replaceAll('/', '-'), head, state)
-    const before = made === undefined ? undefined : this.#revisions.get(made.name)
-    // A push of another package moves the branch and leaves this one as it is.
-    return before?.tree === content.tree && before.lifecycle === lifecycle ? before : made
+    if (made !== undefined) this.#placeholders.set(path, made)
+    return made
   }
 
   #revision(
@@ -201,9 +223,10 @@ export class RevisionIndex {
     }
     const revisions = new Map<string, Revision>()
     for (const draft of found.values()) {
-      const revision = { ...draft, isLatest: latest.get(draft.path)?.name === draft.name }
-      const before = this.#revisions.get(revision.name)
-      revisions.set(revision.name, before !== undefined && sameRevision(before, revision) ? before : revision)
+      const isLatest = latest.get(draft.path)?.name === draft.name
+      const before = this.#revisions.get(draft.name)
+      const isSame = before?.isLatest === isLatest && sameRevision(before, draft)
+      revisions.set(draft.name, isSame ? before : { ...draft, isLatest })
     }
     return revisions
   }
@@ -232,6 +255,11 @@ export class RevisionIndex {
 
   /** Returns the packages of the branch: full paths with their contents. */
   async #packagesOf(commit: string): Promise<ReadonlyMap<string, PackageContent>> {
+    if (this.#head?.commit !== commit) this.#head = { commit, packages: await this.#readPackages(commit) }
+    return this.#head.packages
+  }
+
+  async #readPackages(commit: string): Promise<ReadonlyMap<string, PackageContent>> {
     const { directory } = this.#scope
     const root = await this.#git.tree(`${commit}:${directory}`)
     if (root === undefined) return new Map()

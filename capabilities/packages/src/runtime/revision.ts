@@ -39,14 +39,13 @@ export interface RevisionChange {
   readonly after: Revision | undefined
 }
 
-/** Returns whether two states of a revision are the same. */
-export function sameRevision(a: Revision, b: Revision): boolean {
+/** Returns whether two states of a revision are the same; which one of its package is the latest is left aside. */
+export function sameRevision(a: Omit<Revision, 'isLatest'>, b: Omit<Revision, 'isLatest'>): boolean {
   return (
     a.commit === b.commit &&
     a.tree === b.tree &&
     a.ref === b.ref &&
     a.lifecycle === b.lifecycle &&
-    a.revision === b.revision &&
-    a.isLatest === b.isLatest
+    a.revision === b.revision
   )
 }

@@ -1,6 +1,6 @@
 // Git access on real repositories in temporary folders.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
@@ -118,6 +118,30 @@ test('changes refs again after a refused change, in the same process of git or a
   expect([...(await repository.refs(signal)).values()].map(({ commit }) => commit)).toEqual([two, two, two])
 })
 
+test('changes refs whose locks a machine left behind when it stopped', async () => {
+  const folder = temporary()
+  const first = await GitRepository.open(folder, signal)
+  const one = await committed(first, web)
+  for (const ref of ['refs/heads/a', 'refs/heads/b'])
+    await first.update([{ ref, expected: undefined, to: one }], signal)
+  first[Symbol.dispose]()
+  execFileSync('git', ['pack-refs', '--all'], { cwd: folder })
+  for (const lock of ['refs/heads/a.lock', 'packed-refs.lock']) {
+    writeFileSync(join(folder, lock), '')
+    utimesSync(join(folder, lock), 1_700_000_000, 1_700_000_000)
+  }
+  using repository = await GitRepository.open(folder, signal)
+  const two = await committed(repository, web, [one])
+  const changes = [
+    { ref: 'refs/heads/a', expected: one, to: two },
+    { ref: 'refs/heads/b', expected: one, to: undefined },
+  ]
+  await repository.update(changes, signal)
+  expect([...(await repository.refs(signal)).values()].map(({ ref, commit }) => [ref, commit])).toEqual([
+    ['refs/heads/a', two],
+  ])
+})
+
 test('reads a remote for the first time and again, and sees the refs that were deleted', async () => {
   const remote = { url: temporary() }
   using origin = await GitRepository.open(remote.url, signal)
@@ -178,6 +202,7 @@ test('packs many loose objects in the background, those of no ref included, whil
   using repository = await GitRepository.open(folder, signal)
   const first = await committed(repository, web)
   const files = new Map(Array.from({ length: 2_100 }, (_, n) => [`file-${n}.yaml`, `n: ${n}\n`]))
+  await repository.update([{ ref: 'refs/heads/first', expected: undefined, to: first }], signal)
   const many = await committed(repository, files)
   const later = await Promise.all(
     Array.from({ length: 10 }, (_, n) => committed(repository, new Map([...web, ['n.yaml', `later: ${n}\n`]]), [many])),
@@ -186,7 +211,13 @@ test('packs many loose objects in the background, those of no ref included, whil
     const counts = execFileSync('git', ['count-objects', '-v'], { cwd: folder, encoding: 'utf8' })
     expect(Number(/^packs: (\d+)/m.exec(counts)?.[1])).toBe(1)
     expect(Number(/^count: (\d+)/m.exec(counts)?.[1])).toBeLessThan(100)
+    expect(readFileSync(join(folder, 'packed-refs'), 'utf8')).toContain(`${first} refs/heads/first`)
   })
+  // Refs that are packed change, and go, as loose ones do.
+  await repository.update([{ ref: 'refs/heads/first', expected: first, to: many }], signal)
+  expect((await repository.refs(signal)).get('refs/heads/first')?.commit).toBe(many)
+  await repository.update([{ ref: 'refs/heads/first', expected: many, to: undefined }], signal)
+  expect((await repository.refs(signal)).size).toBe(0)
   using again = await GitRepository.open(folder, signal)
   for (const reader of [repository, again]) {
     expect((await reader.files(first, 'web'))?.size).toBe(web.size)

@@ -1,9 +1,11 @@
-// Loose objects become packs in the background: a repository of many saves would have as many files as objects. Nothing
-// is lost: objects that no ref reaches are packed as well, and each save may go on meanwhile.
+// Loose objects become packs in the background, and loose refs one file: a repository of many saves would have as many
+// files as objects, and one of many revisions as many as refs. Nothing is lost: objects that no ref reaches are packed as
+// well, and each save may go on meanwhile.
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemClock } from '@fairlead/client'
 import { runGit } from './git-process.ts'
+import { durableRefs } from './ref-updates.ts'
 
 /** Loose objects above which they are packed. */
 const maxLoose = 2_000
@@ -50,6 +52,7 @@ export class ObjectPacks implements Disposable {
     const args = ['-c', 'core.fsync=committed', 'repack', '--quiet', '--geometric=2', '-d', '-l']
     await runGit(this.#folder, args, { signal: this.#stop.signal, timeout })
     this.#loose = 0
+    await runGit(this.#folder, [...durableRefs, 'pack-refs', '--all'], { signal: this.#stop.signal, timeout })
   }
 
   /** Returns the number of loose objects: 256 times that of one folder, as git estimates it. */

@@ -12,8 +12,15 @@ export interface RefChange {
   readonly to: string | undefined
 }
 
-/** Settings with which acknowledged refs survive a power failure as well. */
-const durable = ['-c', 'core.fsync=committed']
+/** Milliseconds that a change of refs waits for another one, or for refs that are being packed. */
+const lockTimeout = 20_000
+
+/** Settings with which acknowledged refs survive a power failure as well, and writers of refs wait for each other. */
+export const durableRefs: readonly string[] = [
+  'core.fsync=committed',
+  `core.filesRefLockTimeout=${lockTimeout}`,
+  `core.packedRefsTimeout=${lockTimeout}`,
+].flatMap((setting) => ['-c', setting])
 
 const noHash = '0'.repeat(40)
 
@@ -24,7 +31,7 @@ export class RefUpdates implements Disposable {
   #line = ''
 
   constructor(folder: string) {
-    this.#git = new PersistentGit(folder, [...durable, 'update-ref', '--no-deref', '--stdin'], {
+    this.#git = new PersistentGit(folder, [...durableRefs, 'update-ref', '--no-deref', '--stdin'], {
       receive: (chunk) => this.#receive(chunk.toString()),
       end: (error) => this.#end(error),
       isPending: () => this.#pending.length > 0,

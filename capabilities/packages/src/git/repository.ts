@@ -14,6 +14,7 @@ import { ObjectReader } from './object-reader.ts'
 import type { GitObject } from './object-reader.ts'
 import { ObjectWriter } from './object-writer.ts'
 import { RecentObjects } from './recent-objects.ts'
+import { removeAbandonedLocks } from './ref-locks.ts'
 import { RefUpdates } from './ref-updates.ts'
 import type { RefChange } from './ref-updates.ts'
 import { remoteEnvironment, transportOf } from './remote.ts'
@@ -60,7 +61,7 @@ export class GitRepository implements Disposable {
     if (!existsSync(join(folder, 'HEAD'))) {
       await mkdir(folder, { recursive: true, mode: 0o700 })
       await runGit(folder, ['init', '--bare', '--quiet', '--template=', '.'], { signal })
-    }
+    } else await removeAbandonedLocks(folder, signal)
     return new GitRepository(folder)
   }
 

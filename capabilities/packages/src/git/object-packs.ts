@@ -1,6 +1,6 @@
 // Loose objects become packs in the background, and loose refs one file: a repository of many saves would have as many
-// files as objects, and one of many revisions as many as refs. Nothing is lost: objects that no ref reaches are packed as
-// well, and each save may go on meanwhile.
+// files as objects, and one of many revisions as many as refs. Nothing is lost: objects that no ref reaches are packed
+// as well, and each save may go on meanwhile.
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemClock } from '@fairlead/client'

@@ -20,7 +20,7 @@ export async function removeAbandonedLocks(folder: string, signal: AbortSignal):
   }
 }
 
-/** Returns the milliseconds since a file was written; undefined when it is gone. */
+/** Returns the milliseconds since a file was written; undefined when it is missing. */
 async function ageOf(path: string): Promise<number | undefined> {
   const found = await stat(path).catch(() => undefined)
   // A clock that was set back makes no file young for ever.

@@ -66,8 +66,8 @@ function followErrors(upstream: PackageVariantSpec['upstream'] | undefined): rea
 }
 
 /**
- * Returns why a tag can be followed by no variant; undefined when it can. The revision at the tag has it for a workspace,
- * which is a part of the revision's name.
+ * Returns why a tag can be followed by no variant; undefined when it can. The revision at the tag has it for a
+ * workspace, which is a part of the revision's name.
  */
 export function tagError(tag: string): string | undefined {
   const field = `spec.upstream.follow.tag ${JSON.stringify(tag)}`

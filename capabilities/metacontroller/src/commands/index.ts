@@ -1,5 +1,5 @@
-// `fairlead map ...`: the commands of map controllers. Each loads its implementation when it runs, so that `--help` is
-// fast.
+// `fairlead metacontroller ...`, or `fairlead map ...`: the commands of the three kinds of controllers. Each loads its
+// implementation when it runs, so that `--help` is fast.
 import type { Command } from '@fairlead/controller/command'
 import { command } from '@fairlead/controller/command'
 
@@ -15,9 +15,8 @@ export const commands: readonly Command[] = [
     name: 'render',
     summary: 'Print what controllers would create, change and delete for the objects of files, with reasons',
     examples: [
-      'fairlead map render -f controller.yaml -f objects.yaml',
-      'fairlead map render -f . --hook http://127.0.0.1:8080 -o yaml',
-      'fairlead metacontroller render -f composite.yaml -f parents.yaml --hook http://127.0.0.1:8080',
+      'fairlead metacontroller render -f controller.yaml -f objects.yaml --hook http://127.0.0.1:8080',
+      'fairlead metacontroller render -f . --resolve my-hook.my-namespace=127.0.0.1:8080 -o yaml',
     ],
     options: {
       filename: {
@@ -41,8 +40,11 @@ export const commands: readonly Command[] = [
   }),
   command({
     name: 'test',
-    summary: 'Run cases for the hooks of controllers',
-    examples: ['fairlead map test cases/', 'fairlead map test cases/nightly.json --hook http://127.0.0.1:8080'],
+    summary: 'Call hooks for the cases of files and compare what follows from their responses',
+    examples: [
+      'fairlead metacontroller test cases/',
+      'fairlead metacontroller test cases/fleets.json --hook http://127.0.0.1:8080',
+    ],
     arguments: { path: { description: 'file or folder with cases (JSON)' } },
     options: {
       hook: {
@@ -54,8 +56,28 @@ export const commands: readonly Command[] = [
     run: async (context) => (await import('./test.ts')).run(context),
   }),
   command({
+    name: 'record',
+    summary: "Pass the calls of a controller's hooks on, and write them as cases for the command test",
+    examples: [
+      'fairlead metacontroller record fleets cases/fleets.json --to http://127.0.0.1:8080',
+      'fairlead metacontroller record fleets cases/fleets.json --to http://127.0.0.1:8080 --port 8081 --count 10',
+    ],
+    arguments: {
+      name: { description: 'MapController, CompositeController or DecoratorController of the cluster' },
+      file: { description: 'file for the cases; it is replaced' },
+    },
+    options: {
+      to: { flags: '--to <url>', description: 'base address of the hooks, which the calls are passed on to' },
+      port: { flags: '--port <number>', description: 'port of 127.0.0.1 that the calls come to', default: '0' },
+      count: { flags: '--count <number>', description: 'number of cases after which it ends', default: '100' },
+    },
+    usesCluster: true,
+    run: async (context) => (await import('./record.ts')).run(context),
+  }),
+  command({
     name: 'drift',
-    summary: 'Print the outputs of map controllers that differ from what their hook wants and are left as they are',
+    summary:
+      'Print the outputs of map controllers that differ from what their hook wants and that OnDelete leaves as they are',
     examples: ['fairlead map drift', 'fairlead map drift my-controller --resolve my-hook.my-namespace=127.0.0.1:8080'],
     arguments: {
       names: { description: 'MapControllers of the cluster; all when left out', optional: true, variadic: true },
@@ -67,7 +89,10 @@ export const commands: readonly Command[] = [
   command({
     name: 'sync',
     summary: 'Call the hooks of a controller again, for everything or for one parent',
-    examples: ['fairlead map sync my-controller', 'fairlead metacontroller sync my-controller my-namespace/my-parent'],
+    examples: [
+      'fairlead metacontroller sync my-controller',
+      'fairlead metacontroller sync my-controller my-namespace/my-parent',
+    ],
     arguments: {
       name: { description: 'MapController, CompositeController or DecoratorController' },
       parent: { description: 'namespace/name of one parent; everything when left out', optional: true },
@@ -77,8 +102,11 @@ export const commands: readonly Command[] = [
   }),
   command({
     name: 'rbac',
-    summary: 'Print the ClusterRole that a controller needs',
-    examples: ['fairlead map rbac -f controller.yaml', 'fairlead map rbac my-controller | kubectl apply -f -'],
+    summary: 'Print the ClusterRole with the rights to the parents and children of a controller',
+    examples: [
+      'fairlead metacontroller rbac -f controller.yaml',
+      'fairlead metacontroller rbac my-controller | kubectl apply -f -',
+    ],
     arguments: {
       names: {
         description: 'MapControllers, CompositeControllers and DecoratorControllers of the cluster',

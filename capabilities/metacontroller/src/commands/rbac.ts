@@ -21,7 +21,10 @@ export async function run(
   const roles = objects.flatMap((object) => roleOf(object) ?? [])
   for (const name of names)
     roles.push(...(await controllersNamed(await context.client(), name)).flatMap((object) => roleOf(object) ?? []))
-  if (roles.length === 0) throw new CommandError(`There is no MapController in ${files.join(', ')}`)
+  if (roles.length === 0)
+    throw new CommandError(
+      `There is no MapController, CompositeController or DecoratorController in ${files.join(', ')}`,
+    )
   context.out(stringifyYamlDocuments(roles))
   return exitCode.ok
 }

@@ -7,6 +7,7 @@ import { CommandError, hostAddresses, manifestFiles, readDocuments, testSummary 
 import { inputAnnotation } from '../engine/tag.ts'
 import type { CaseOutcome } from '../offline/case-player.ts'
 import { playCase } from '../offline/case-player.ts'
+import { definitionOf } from '../offline/case-resource.ts'
 import { controllerUid } from '../offline/case-state.ts'
 import type { CaseResource, MapCase, WantedRequest, WantedWrite } from '../offline/map-case.ts'
 import { hasNamedHooks } from '../offline/map-case.ts'
@@ -195,22 +196,6 @@ function withHook(entry: MapCase, base: string | undefined): MapCase {
     base,
   )
   return { ...entry, input: { ...entry.input, controller: { name, spec: moved } } }
-}
-
-function definitionOf({ apiVersion, kind, plural, namespaced }: CaseResource): KubeObject {
-  const [group = '', version = apiVersion] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion]
-  const spec = {
-    group,
-    scope: namespaced ? 'Namespaced' : 'Cluster',
-    names: { kind, plural },
-    versions: [{ name: version }],
-  }
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${group}` },
-    spec,
-  }
 }
 
 /** Returns the case files of a folder, recursively, or the one file. */

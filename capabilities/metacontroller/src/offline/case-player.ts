@@ -43,7 +43,7 @@ export interface PlayOptions {
 /** Plays a case. Throws UnknownKindError, and what `hooksFor` throws. */
 export async function playCase({ input }: MapCase, options: PlayOptions): Promise<CaseOutcome> {
   const { definitions, hooksFor, signal } = options
-  const { parent, inputs = [], outputs = [], unlistable } = input
+  const { parent, inputs = [], outputs = [], related = [], unlistable } = input
   const controller = controllerOfCase(input)
   const catalog = new KindCatalog([...definitions, parent, ...inputs, ...outputs.map(({ object }) => object)])
   const state = new CaseState(input, await resolveKinds(controller.spec, (name) => catalog.byResource(name)))
@@ -55,7 +55,7 @@ export async function playCase({ input }: MapCase, options: PlayOptions): Promis
   const keys = triggeredKeys(input, (ref) => mapKeyOf(state.inputIdentity(ref)))
   const [rendered] = await renderController({
     controller,
-    objects: [...definitions, parent, ...inputs, ...state.outputs],
+    objects: [...definitions, parent, ...inputs, ...state.outputs, ...related],
     catalog,
     hooks,
     now: 0,

@@ -71,6 +71,8 @@ export interface MapCaseInput {
   readonly parent: KubeObject
   readonly inputs?: readonly KubeObject[]
   readonly outputs?: readonly CaseOutput[]
+  /** Objects that relatedResources may select. */
+  readonly related?: readonly KubeObject[]
   readonly hooks?: CaseHooks
   /** Plurals of input kinds that cannot be listed. */
   readonly unlistable?: readonly string[]

@@ -8,21 +8,21 @@ import type { RelatedKind, ResolvedResource } from '../engine/resource.ts'
 import type { ResourceName } from '../engine/kinds.ts'
 import { syncRequestOf } from '../engine/annotations.ts'
 import { isRelated, relatedObjects } from '../engine/related.ts'
-import type { WebhookCaller } from '../hook/webhook.ts'
 import { clientKind } from '../runtime/client-kind.ts'
 import { RelatedCache } from '../runtime/related-cache.ts'
 import { isVisible, relatedRule, scopeOf } from './related-rules.ts'
 import { readCustomizeResponse } from './response.ts'
+import type { HookCaller } from './sync-hooks.ts'
 
 /** Dependencies of {@link Customize}. */
 export interface CustomizeOptions {
   readonly pool: InformerPool
-  readonly hook: WebhookCaller
+  readonly hook: HookCaller
   readonly version: HookVersion
   /** Returns when a sync of all parents was requested last. */
   readonly asked: () => string | undefined
   /** Returns the request of a parent. */
-  readonly request: (parent: KubeObject) => Parameters<WebhookCaller['call']>[0]['request']
+  readonly request: (parent: KubeObject) => Parameters<HookCaller['call']>[0]['request']
   readonly resolve: (name: ResourceName) => Promise<ResolvedResource>
   /** Called when a related object of a parent changed, or became known. */
   readonly onChange: (parentUid: string) => void

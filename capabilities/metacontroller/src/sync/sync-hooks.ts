@@ -5,9 +5,12 @@ import type { HookDependencies } from '../hook/make-hooks.ts'
 import { makeCaller } from '../hook/make-hooks.ts'
 import type { WebhookCaller } from '../hook/webhook.ts'
 
+/** Calls a hook: a {@link WebhookCaller}, or what takes its place without a server. */
+export type HookCaller = Pick<WebhookCaller, 'strict' | 'call'>
+
 /** A hook and the version of its requests. */
 export interface VersionedHook {
-  readonly caller: WebhookCaller
+  readonly caller: HookCaller
   readonly version: HookVersion
 }
 

@@ -4,12 +4,14 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Namespace } from '@fairlead/client'
+import { SettingError } from '@fairlead/controller'
 import type { Capability, PolicyRule, ResourceStorage } from '@fairlead/controller'
 import { AsyncDisposableStack } from '@fairlead/kube'
 import { validators } from './admission/validators.ts'
 import { configGroup, RepositoryKind } from './api.ts'
 import { startRepositoryController } from './controllers/repository-controller.ts'
 import { crds } from './generated/crds.ts'
+import { timeouts } from './git/git-process.ts'
 import { webhookRoute } from './routes/webhook-route.ts'
 import { PackageRenderer } from './runtime/functions/package-renderer.ts'
 import { makeEngine } from './runtime/make-engine.ts'
@@ -65,7 +67,9 @@ export const packages: Capability = {
   served: [packageRevisionDefinition, previewDefinition, resourcesDefinition, packageDefinition],
   rules,
   admission: validators,
-  async setup(manager, { dataFolder, isEmbedded }) {
+  settings: ['git-timeout'],
+  async setup(manager, { dataFolder, isEmbedded, settings }) {
+    const gitTimeout = gitTimeoutOf(settings)
     const resources = new AsyncDisposableStack()
     // The first repository creates it: a server without one leaves no trace.
     const folder = dataFolder ?? join(tmpdir(), `fairlead-packages-${randomUUID()}`)
@@ -73,7 +77,7 @@ export const packages: Capability = {
     const objects = resources.use(manager.use(RepositoryKind))
     // An embedded server without a folder is in memory, Repositories and all; those of a cluster stay.
     const keepsRepositories = dataFolder !== undefined || isEmbedded !== false
-    const repositories = resources.use(new Repositories(manager, { folder, keepsRepositories }, objects))
+    const repositories = resources.use(new Repositories(manager, { folder, keepsRepositories, gitTimeout }, objects))
     const states = new RevisionStates(manager.client)
     const engine = makeEngine(resources.use(new PackageRenderer()))
     const { client, access } = manager
@@ -82,7 +86,10 @@ export const packages: Capability = {
     const packageStorage = new PackageStorage(repositories)
     const controller = startRepositoryController(manager, repositories, states)
     // The first to stop: a run that meets a closed repository would report it.
-    resources.defer(() => controller.stop())
+    resources.defer(() => {
+      repositories.stopReading()
+      return controller.stop()
+    })
     const storages: readonly ResourceStorage[] = [
       {
         definition: packageRevisionDefinition,
@@ -121,4 +128,14 @@ export const packages: Capability = {
       stop: () => resources.disposeAsync(),
     }
   },
+}
+
+/** Milliseconds that git may take with a remote (`--set packages.git-timeout=SECONDS`). @throws SettingError */
+function gitTimeoutOf(settings: ReadonlyMap<string, string> | undefined): number {
+  const value = settings?.get('git-timeout')
+  if (value === undefined) return timeouts.remote
+  const seconds = Number(value)
+  if (!/^\d+$/.test(value) || seconds < 1 || seconds > 3600)
+    throw new SettingError(`git-timeout=${value}: write a number of seconds from 1 to 3600`)
+  return seconds * 1000
 }

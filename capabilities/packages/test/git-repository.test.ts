@@ -10,6 +10,7 @@ import { afterEach, expect, test } from 'vitest'
 import { AsyncDisposableStack } from '@fairlead/kube'
 import { fetchPackage, GitError, GitRepository } from '@fairlead/packages'
 import type { PackageFiles } from '@fairlead/packages'
+import { pkgCommands } from '@fairlead/packages/commands'
 import { eventually } from '../../../test/support/until.ts'
 
 const { signal } = new AbortController()
@@ -366,7 +367,7 @@ test('ends git with the signal of the caller when a remote hangs', async () => {
   server.close()
 })
 
-test('follows no redirect of a git server', async () => {
+test('follows no redirect of a git server, in the server or in a command', async () => {
   const paths: string[] = []
   await using server = new AsyncDisposableStack()
   const http = createHttpServer(({ url = '' }, response) => {
@@ -380,6 +381,17 @@ test('follows no redirect of a git server', async () => {
     code: 'UnsupportedAddress',
     message: expect.stringContaining('redirects are not followed: write the address that it redirects to') as string,
   })
+  const get = pkgCommands.find(({ name }) => name === 'get')!
+  const got = get.run({
+    arguments: [`${url}/web@main`, join(temporary(), 'web')],
+    options: { strategy: 'resource-merge' },
+    stdin: async () => '',
+    out: () => undefined,
+    err: () => undefined,
+    client: () => Promise.reject(new Error('no cluster')),
+    signal,
+  })
+  await expect(got).rejects.toThrow('redirects are not followed')
   expect(paths.filter((path) => path.startsWith('/elsewhere'))).toEqual([])
 })
 

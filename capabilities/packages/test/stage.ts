@@ -50,8 +50,12 @@ export class Stage implements AsyncDisposable {
     return stage
   }
 
-  /** Starts the capability, as after a start of the process; its requests are disturbed as a test says. */
-  async startCapability(disturbance?: Disturbance): Promise<void> {
+  /**
+   * Starts the capability, as after a start of the process; its requests are disturbed as a test says. Git is given up
+   * after `gitTimeout` seconds.
+   */
+  async startCapability(disturbance?: Disturbance, gitTimeout = 60): Promise<void> {
+    const settings = new Map([['git-timeout', String(gitTimeout)]])
     const direct = this.server.client({ as: account, manager: 'fairlead-packages' })
     const client =
       disturbance === undefined
@@ -62,6 +66,7 @@ export class Stage implements AsyncDisposable {
     this.#instance = await packages.setup(manager, {
       resolve: new Map(),
       signal: manager.signal,
+      settings,
       dataFolder: join(this.folder, 'data'),
     })
     for (const route of this.#instance.routes ?? []) this.server.serve(route)
@@ -109,7 +114,7 @@ export class Stage implements AsyncDisposable {
     return folder
   }
 
-  /** Registers a repository, managed without `repo`, and waits until its Ready is not Unknown. */
+  /** Registers a repository, managed without `repo`, and waits until it was read, or could not be. */
   async register(
     name: string,
     git: NonNullable<NonNullable<Repository['spec']>['git']> = {},
@@ -122,7 +127,7 @@ export class Stage implements AsyncDisposable {
       metadata: { name, namespace },
       spec: { type: 'git', git, ...(deployment !== undefined && { deployment }) },
     })
-    return this.repository(name, (object) => conditionOf(object) !== undefined, namespace)
+    return this.repository(name, (object) => !['Reconciling', undefined].includes(conditionOf(object)?.[1]), namespace)
   }
 
   /** Returns a Repository as soon as `holds` is true of it. */

@@ -1,10 +1,11 @@
 // A git server over HTTP with basic authentication: `git http-backend` behind node:http.
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { mkdirSync, rmSync } from 'node:fs'
+import { gitResponse, sendGit } from '../../support/git-backend.ts'
 
 const credentials = `Basic ${Buffer.from('nephio:secret').toString('base64')}`
 
@@ -51,36 +52,6 @@ export class GitServer implements AsyncDisposable {
       return
     }
     const path = pathname.replace(/^(\/nephio\/[^/]+?)(\.git)?\//, '$1.git/')
-    const backend = spawn('git', ['http-backend'], {
-      env: {
-        PATH: process.env['PATH'] ?? '',
-        GIT_PROJECT_ROOT: this.folder,
-        GIT_HTTP_EXPORT_ALL: '1',
-        PATH_INFO: path,
-        QUERY_STRING: search.slice(1),
-        REQUEST_METHOD: request.method ?? 'GET',
-        CONTENT_TYPE: request.headers['content-type'] ?? '',
-        HTTP_CONTENT_ENCODING: String(request.headers['content-encoding'] ?? ''),
-        GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),
-        REMOTE_USER: 'nephio',
-        REMOTE_ADDR: '127.0.0.1',
-      },
-    })
-    request.pipe(backend.stdin)
-    backend.stdin.on('error', () => undefined)
-    const chunks: Buffer[] = []
-    backend.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
-    backend.on('close', () => {
-      const output = Buffer.concat(chunks)
-      const end = output.indexOf('\r\n\r\n')
-      const headers = output.toString('latin1', 0, Math.max(0, end)).split('\r\n')
-      let status = 200
-      for (const line of headers) {
-        const [name = '', value = ''] = line.split(/: (.*)/s)
-        if (name.toLowerCase() === 'status') status = Number.parseInt(value, 10)
-        else if (name !== '') response.setHeader(name, value)
-      }
-      response.writeHead(status).end(output.subarray(end + 4))
-    })
+    void gitResponse(this.folder, path, request).then((answer) => sendGit(response, answer))
   }
 }

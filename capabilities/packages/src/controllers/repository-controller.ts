@@ -5,9 +5,11 @@ import { condition, formatTime, StatusError } from '@fairlead/kube'
 import type { Condition } from '@fairlead/kube'
 import { RepositoryKind } from '../api.ts'
 import type { Repository } from '../api.ts'
-import { GitError } from '../git/git-error.ts'
+import { GitError, withoutCredentials } from '../git/git-error.ts'
+import { LateNotice } from './late-notice.ts'
 import { nextTime, parseCron } from '../runtime/cron.ts'
 import type { PackageRepository } from '../runtime/package-repository.ts'
+import { abortable } from '../runtime/repositories.ts'
 import type { Repositories } from '../runtime/repositories.ts'
 import type { RevisionStates } from '../runtime/revision-states.ts'
 
@@ -48,15 +50,22 @@ async function reconcile(
     return undefined
   }
   let repository: PackageRepository | undefined
+  const during = AbortSignal.any([signal, repositories.stopping])
+  const served = (): StatusFields | undefined => counts(repositories.get(key))
+  const late = new LateNotice({ context, clock: manager.clock, served }, 'the PackageRevs are not listed yet')
   try {
     // Without its state, a revision would be served without its labels, owners and finalizers.
-    await states.load()
-    repository = await repositories.open(object, signal)
-    const rewritten = await repository.sync(signal)
+    await abortable(states.load(), during)
+    late.waitsFor(unread(object, repositories.gitTimeout))
+    repository = await repositories.open(object, during)
+    const rewritten = await repository.sync(during, object.status?.packageCount)
+    await late.end()
     if (rewritten !== undefined)
       context.events.warning('BranchRewritten', rewrittenMessage(repository, rewritten), { action: 'Sync' })
   } catch (error) {
+    await late.end()
     signal.throwIfAborted()
+    if (repositories.stopping.aborted) return undefined
     const isStateUnknown = error instanceof StatusError && repository === undefined
     const code = isStateUnknown ? 'StateUnknown' : error instanceof GitError ? error.code : 'Closed'
     if (code === 'Closed') throw error
@@ -102,8 +111,16 @@ function unsupported({ spec }: Repository): string | undefined {
   return undefined
 }
 
-function counts(repository: PackageRepository | undefined): StatusFields {
-  if (repository?.isSynced !== true) return {}
+/** Returns what a read waits for once git was started. */
+function unread({ spec }: Repository, timeout: number): string {
+  const { repo } = spec?.git ?? {}
+  if (repo === undefined) return 'git has not read the repository yet'
+  return `git has not read ${withoutCredentials(repo)} yet; it is given up after ${timeout / 1000} s`
+}
+
+/** Returns the counts of a repository; undefined for one that was never read. */
+function counts(repository: PackageRepository | undefined): StatusFields | undefined {
+  if (repository?.isSynced !== true) return undefined
   return {
     packageCount: repository.revisions.size,
     ...(repository.head !== undefined && { gitCommitHash: repository.head }),

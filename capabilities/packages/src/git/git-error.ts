@@ -43,6 +43,12 @@ export class GitError extends Error {
   }
 }
 
+/** Lines that say what went wrong. */
+const reasons = /^(fatal|error|remote|missing|broken|\s*!)/
+
+/** Lines beside the reason that ssh gives. */
+const besides = /^(Warning: Permanently added|Please make sure you have|and the repository exists|\s*$)/
+
 const redirected = /returned error: 30[1-8]/
 
 /** Messages of git on standard error by code, in the order of precedence. The C locale is set for every call. */
@@ -65,7 +71,7 @@ const patterns: readonly (readonly [GitErrorCode, RegExp])[] = [
   ['UnsupportedAddress', /transport '.*' not allowed|Unable to find remote helper/i],
   [
     'Unreachable',
-    /Could not resolve host|Connection refused|Connection timed out|Failed to connect|Could not connect|Connection reset|early EOF|unable to access|Network is unreachable|Could not read from remote|hung up unexpectedly|returned error: 5\d\d/i,
+    /Could not resolve host|Connection refused|Connection timed out|Failed to connect|Could not connect|Connection reset|early EOF|expected flush after|RPC failed|unable to access|Network is unreachable|Could not read from remote|hung up unexpectedly|returned error: 5\d\d/i,
   ],
   [
     'Corrupt',
@@ -76,8 +82,10 @@ const patterns: readonly (readonly [GitErrorCode, RegExp])[] = [
 /** Returns the error of a git process that failed with `stderr`; credentials in addresses are removed. */
 export function gitFailure(command: string, stderr: string): GitError {
   const lines = withoutCredentials(stderr).split('\n')
-  const relevant = lines.filter(
-    (line) => /^(fatal|error|remote|missing|broken|\s*!)/.test(line) && !line.startsWith('error: failed to push'),
+  // Programs like ssh say why in words of their own.
+  const isTransport = stderr.includes('Could not read from remote repository')
+  const relevant = lines.filter((line) =>
+    isTransport ? !besides.test(line) : reasons.test(line) && !line.startsWith('error: failed to push'),
   )
   const message = (relevant.length > 0 ? relevant : lines)
     .map((line) => line.trim())

@@ -32,6 +32,8 @@ const settings: readonly string[] = [
   'protocol.http.allow=always',
   'protocol.ssh.allow=always',
   'protocol.ext.allow=never',
+  // What a redirect leads to is not checked, and would receive the credentials.
+  'http.followRedirects=false',
   'submodule.recurse=false',
   'fetch.recurseSubmodules=false',
   'push.recurseSubmodules=no',

@@ -21,8 +21,8 @@ export interface GitRemote {
   readonly credentials?: GitCredentials | undefined
   /** PEM certificates of authorities to trust beside those of the system. */
   readonly caBundle?: string | undefined
-  /** Follow redirects; never with credentials. A server must not: what they lead to is not checked. */
-  readonly followsRedirects?: boolean
+  /** Milliseconds until a process of git is killed; {@link timeouts.remote} when left out. */
+  readonly timeout?: number | undefined
 }
 
 /** The kinds of transport, by where they read: `local` reads files of this machine. */
@@ -50,7 +50,7 @@ export interface RemoteEnvironment extends AsyncDisposable {
 
 /** Prepares the environment for a remote. @throws GitError `UnsupportedAddress` */
 export async function remoteEnvironment(remote: GitRemote): Promise<RemoteEnvironment> {
-  const { url, credentials, caBundle, followsRedirects = false } = remote
+  const { url, credentials, caBundle } = remote
   const transport = transportOf(url)
   if (transport !== 'local') await checkResolvedHost(url)
   if (/^[a-z+]+:\/\/[^/]*:[^/]*@/i.test(url))
@@ -75,8 +75,6 @@ export async function remoteEnvironment(remote: GitRemote): Promise<RemoteEnviro
         : `Basic ${Buffer.from(`${credentials.username}:${credentials.password}`).toString('base64')}`
     settings.push(['http.extraHeader', `Authorization: ${value}`])
   }
-  if (transport === 'http' && (credentials !== undefined || !followsRedirects))
-    settings.push(['http.followRedirects', 'false'])
   if (transport === 'http' && caBundle !== undefined) settings.push(['http.sslCAInfo', await file(caBundle)])
   if (transport === 'ssh' && credentials?.type === 'ssh') {
     const key = await file(credentials.privateKey)

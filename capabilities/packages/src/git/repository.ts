@@ -181,7 +181,8 @@ export class GitRepository implements Disposable {
   /** Makes branches and tags equal to those of the remote. @throws GitError */
   async fetch(remote: GitRemote, signal: AbortSignal): Promise<void> {
     await using environment = await remoteEnvironment(remote)
-    if (await this.#isNew()) return this.#clone(remote, environment, signal)
+    // Awaited: the files of the environment are needed until the clone ends.
+    if (await this.#isNew()) return await this.#clone(remote, environment, signal)
     await runGit(
       this.folder,
       [
@@ -195,7 +196,7 @@ export class GitRepository implements Disposable {
         '+refs/heads/*:refs/heads/*',
         '+refs/tags/*:refs/tags/*',
       ],
-      { signal, environment: environment.variables, timeout: timeouts.remote },
+      { signal, environment: environment.variables, timeout: remote.timeout ?? timeouts.remote },
     )
   }
 
@@ -214,7 +215,7 @@ export class GitRepository implements Disposable {
       await rm(folder, { recursive: true, force: true })
       const args = ['clone', '--quiet', '--bare', '--no-local', '--template=', '--end-of-options', remote.url, folder]
       const { variables } = environment
-      await runGit(this.folder, args, { signal, environment: variables, timeout: timeouts.remote })
+      await runGit(this.folder, args, { signal, environment: variables, timeout: remote.timeout ?? timeouts.remote })
       const replaced = new GitError('Closed', 'the folder of the repository was replaced')
       this.#reader.restart(replaced)
       this.#refs.restart(replaced)
@@ -241,7 +242,7 @@ export class GitRepository implements Disposable {
           remote.url,
           `+${name}:${target}`,
         ],
-        { signal, environment: environment.variables, timeout: timeouts.remote },
+        { signal, environment: environment.variables, timeout: remote.timeout ?? timeouts.remote },
       )
     const candidates = /^[0-9a-f]{40}$/.test(ref)
       ? [ref]
@@ -284,7 +285,7 @@ export class GitRepository implements Disposable {
         remote.url,
         ...targets,
       ],
-      { signal, environment: environment.variables, timeout: timeouts.remote },
+      { signal, environment: environment.variables, timeout: remote.timeout ?? timeouts.remote },
     )
     await this.update(changes, signal).catch(() => this.fetch(remote, signal))
   }

@@ -19,7 +19,7 @@ export async function fetchUpstream(
   let failure: GitError | undefined
   for (const candidate of candidates) {
     try {
-      const fetched = await fetchPackage({ url: repo, followsRedirects: true }, { ref: candidate, directory }, signal)
+      const fetched = await fetchPackage({ url: repo }, { ref: candidate, directory }, signal)
       return { ...fetched, ref: candidate }
     } catch (error) {
       if (!(error instanceof GitError)) throw error

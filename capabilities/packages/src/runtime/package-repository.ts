@@ -2,8 +2,8 @@
 // serialized; when the remote has moved, they are planned again on its new state.
 import type { Clock } from '@fairlead/kube'
 import type { PackageFiles } from '../engine/package-files.ts'
-import { GitError } from '../git/git-error.ts'
-import { branchRef } from '../git/package-layout.ts'
+import { GitError, withoutCredentials } from '../git/git-error.ts'
+import { branchRef, packageRef } from '../git/package-layout.ts'
 import { GitRepository } from '../git/repository.ts'
 import type { RefCommit } from '../git/repository.ts'
 import type { GitRemote } from '../git/remote.ts'
@@ -102,13 +102,14 @@ export class PackageRepository implements AsyncDisposable {
 
   /**
    * Reads the remote, or the refs of a managed repository. Returns the former commit of the branch if its history was
-   * rewritten. @throws GitError; the revisions stay as they were
+   * rewritten. `knownRevisions` is the number of revisions that an earlier process has read: a response without any
+   * branch or tag is not believed then. @throws GitError; the revisions stay as they were
    */
-  async sync(signal: AbortSignal): Promise<string | undefined> {
+  async sync(signal: AbortSignal, knownRevisions: number = 0): Promise<string | undefined> {
     using _lock = await this.#mutex.acquire()
     const before = this.head
     const during = AbortSignal.any([signal, this.#stop.signal])
-    await this.#fetch(during)
+    await this.#fetch(during, knownRevisions)
     if (before === undefined || this.head === before) return undefined
     const { head } = this
     return head !== undefined && (await this.git.isAncestor(before, head, during)) ? undefined : before
@@ -195,14 +196,31 @@ export class PackageRepository implements AsyncDisposable {
     }
   }
 
-  async #fetch(signal: AbortSignal): Promise<void> {
+  async #fetch(signal: AbortSignal, knownRevisions: number = 0): Promise<void> {
     if (this.settings.url !== undefined) await this.git.fetch(await this.#host.remote(signal), signal)
     const refs = await this.git.refs(signal)
+    if (refs.size === 0 && (this.#state.refs.size > 0 || knownRevisions > 0)) await this.#restoreRefs()
     const { branch, createBranch, repository } = this.settings
-    if (refs.size > 0 && !refs.has(branchRef(branch)) && !createBranch)
+    // Drafts may be all that an empty repository has so far.
+    const isEmpty = [...refs.keys()].every((ref) => ['Draft', 'Proposed'].includes(packageRef(ref)?.kind ?? ''))
+    if (!isEmpty && !refs.has(branchRef(branch)) && !createBranch)
       throw new GitError('RefNotFound', `the repository ${repository} has no branch ${branch}`)
     await this.#adopt(refs, [], signal)
     this.#isSynced = true
+  }
+
+  /**
+   * Restores the refs of the last read after a response without any: to git, a page of a proxy is an empty repository.
+   * @throws GitError
+   */
+  async #restoreRefs(): Promise<never> {
+    const changes = [...this.#state.refs.values()].map(({ ref, hash }) => ({ ref, expected: undefined, to: hash }))
+    if (changes.length > 0) await this.git.update(changes, this.#stop.signal)
+    const { repository, url = 'its folder' } = this.settings
+    throw new GitError(
+      'RepositoryNotFound',
+      `${withoutCredentials(url)} answers without a single branch or tag, although ${repository} had package revisions: is this a git repository? If it was emptied on purpose, delete the Repository and create it again`,
+    )
   }
 
   /** Computes the revisions of refs and notifies of the changes. */

@@ -7,10 +7,12 @@ import type { JsonObject, ObjectKey } from '@fairlead/kube'
 import { RepositoryKind } from '../api.ts'
 import type { PackageRevision, PackageRevisionPreview, RenderReport, Task } from '../api.ts'
 import type { PackageFiles } from '../engine/package-files.ts'
+import { GitError } from '../git/git-error.ts'
 import { failureMessage } from '../engine/render/failure-message.ts'
 import { withBookkeepingOf, withPackageMetadata, withPipeline } from './kptfile-edits.ts'
 import type { PackageEngine, RenderedPackage } from './package-engine.ts'
 import type { PackageRepository } from './package-repository.ts'
+import { firstReadTimeout } from './repositories.ts'
 import type { Repositories, Located } from './repositories.ts'
 import type { Revision } from './revision.ts'
 import { RevisionChanges } from './revision-changes.ts'
@@ -21,9 +23,6 @@ import { TaskSources } from './task-sources.ts'
 
 /** A revision with this annotation keeps what is pushed even when its render fails. */
 export const pushOnRenderFailure = 'porch.kpt.dev/push-on-render-failure'
-
-/** Milliseconds that the creation of a revision waits for the first read of its repository. */
-const firstReadTimeout = 10_000
 
 /** Options of a {@link PackageService}. */
 export interface PackageServiceOptions {
@@ -125,7 +124,8 @@ export class PackageService implements Disposable {
       const [revision] = await Promise.all([repository.createDraft(draft, stored), stored])
       return revision
     } catch (error) {
-      await this.states.delete(namespace, name)
+      // A push whose answer was lost may have arrived: the revision then appears with its labels and owners.
+      if (!isUncertain(error)) await this.states.delete(namespace, name)
       throw error
     }
   }
@@ -246,6 +246,11 @@ export class PackageService implements Disposable {
     const sources = new TaskSources(options, repository.settings.namespace, write)
     return { repository, packageName, engine: this.#engine, signal: write.signal, sources }
   }
+}
+
+/** Reports whether a failed push may have arrived. */
+function isUncertain(error: unknown): boolean {
+  return error instanceof GitError && ['Unreachable', 'Timeout', 'Failed'].includes(error.code)
 }
 
 /** Returns the files with other content; files that are no UTF-8 stay. @throws StatusError 400 without a Kptfile */

@@ -17,6 +17,19 @@ import { settingsOf } from './repository-settings.ts'
 import type { RepositorySettings } from './repository-settings.ts'
 import type { Revision, RevisionChange } from './revision.ts'
 
+/** Milliseconds that requests wait for the first read of a repository. */
+export const firstReadTimeout = 10_000
+
+/** Options of {@link Repositories}. */
+export interface RepositoriesOptions {
+  /** Holds managed repositories and copies of remote ones. */
+  readonly folder: string
+  /** False when the folder may vanish before the Repositories do. */
+  readonly keepsRepositories: boolean
+  /** Milliseconds until a process of git that speaks to a remote is killed. */
+  readonly gitTimeout: number
+}
+
 /** A revision with its repository. */
 export interface Located {
   readonly repository: PackageRepository
@@ -36,6 +49,8 @@ interface Entry {
 
 /** The open repositories. */
 export class Repositories implements AsyncDisposable {
+  /** Milliseconds until a process of git that speaks to a remote is killed. */
+  readonly gitTimeout: number
   readonly #manager: Manager
   readonly #folder: string
   readonly #keepsRepositories: boolean
@@ -50,27 +65,30 @@ export class Repositories implements AsyncDisposable {
   readonly #opening = new Set<Promise<unknown>>()
   readonly #stop = new AbortController()
 
-  /**
-   * `folder` holds managed repositories and copies of remote ones; `keepsRepositories` is false when it may vanish
-   * before the Repositories do.
-   */
-  constructor(
-    manager: Manager,
-    { folder, keepsRepositories }: { readonly folder: string; readonly keepsRepositories: boolean },
-    objects: InformerUse<Repository>,
-  ) {
+  constructor(manager: Manager, options: RepositoriesOptions, objects: InformerUse<Repository>) {
+    this.gitTimeout = options.gitTimeout
     this.#manager = manager
-    this.#folder = folder
-    this.#keepsRepositories = keepsRepositories
+    this.#folder = options.folder
+    this.#keepsRepositories = options.keepsRepositories
     this.#objects = objects
   }
 
   /** Closes all repositories, also those that are being opened; none can be opened afterwards. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort(new GitError('Closed', 'the server is stopping'))
+    this.stopReading()
     await Promise.allSettled(this.#opening)
     await Promise.all([...this.#entries.values()].map(({ repository }) => repository[Symbol.asyncDispose]()))
     this.#entries.clear()
+  }
+
+  /** Aborts what is being read or opened: a remote that hangs delays no stop. None can be opened afterwards. */
+  stopReading(): void {
+    this.#stop.abort(new GitError('Closed', 'the server is stopping'))
+  }
+
+  /** Aborts with {@link stopReading}. */
+  get stopping(): AbortSignal {
+    return this.#stop.signal
   }
 
   /** Returns why this process must not keep a managed repository; undefined when it may. */
@@ -104,15 +122,17 @@ export class Repositories implements AsyncDisposable {
 
   /**
    * Resolves when the revisions of every Repository are known that was read before, in this process or an earlier one:
-   * a list without them would say that they are deleted. @throws StatusError 503 while one cannot be read
+   * a list without them would say that they are deleted. @throws StatusError 503 while one cannot be read, or is not
+   * read in time
    */
   async ready(namespace: string | undefined, signal: AbortSignal): Promise<void> {
-    await this.#objects.informer.waitForState(signal)
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(firstReadTimeout)])
+    await unlessLate(this.#objects.informer.waitForState(limited), signal, limited)
     const readBefore = this.#known()
       .list(namespace === undefined ? {} : { namespace })
       .filter((object) => object.status?.lastFullSyncTime !== undefined && !isTerminating(object))
       .map(({ metadata }) => ({ namespace: metadata.namespace!, name: metadata.name! }))
-    await abortable(Promise.all(readBefore.map((key) => this.#attempt(key).promise)), signal)
+    await unlessLate(Promise.all(readBefore.map((key) => this.#attempt(key).promise)), signal, limited)
     for (const key of readBefore) {
       // A Repository that was deleted meanwhile has no revisions.
       const object = this.object(key)
@@ -234,9 +254,10 @@ export class Repositories implements AsyncDisposable {
     // The credentials of a Repository that was created anew are for its own address only.
     if (git?.repo !== url) throw new GitError('Unreachable', `the Repository ${formatKey(key)} was deleted or replaced`)
     const secret = git.secretRef?.name
-    if (secret === undefined || secret === '') return { url }
+    const timeout = this.gitTimeout
+    if (secret === undefined || secret === '') return { url, timeout }
     const access = await readCredentials(this.#manager.client, { namespace: key.namespace, name: secret }, signal)
-    return { url, ...access }
+    return { url, timeout, ...access }
   }
 
   /** Notifies the listeners of one repository's changes in their order. */
@@ -253,7 +274,16 @@ export class Repositories implements AsyncDisposable {
   }
 }
 
-function abortable(promise: Promise<unknown>, signal: AbortSignal): Promise<void> {
+/** Waits for a promise until `limited` aborts. @throws the reason of `signal` */
+async function unlessLate(promise: Promise<unknown>, signal: AbortSignal, limited: AbortSignal): Promise<void> {
+  await abortable(promise, limited).catch((error: unknown) => {
+    signal.throwIfAborted()
+    if (!limited.aborted) throw error
+  })
+}
+
+/** Waits for a promise until a signal aborts. @throws the reason of the signal */
+export function abortable(promise: Promise<unknown>, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason as Error)
     if (signal.aborted) return stop()

@@ -62,11 +62,12 @@ export class TaskSources {
         { verb: 'use', group: configGroup, resource: 'localrepositories' },
         `${repo} is a path on the server`,
       )
-    if (secret === '') return fetchPackage({ url: repo }, { ref, directory }, signal)
+    const remote = { url: repo, timeout: this.#repositories.gitTimeout }
+    if (secret === '') return fetchPackage(remote, { ref, directory }, signal)
     const access = { verb: 'get', group: '', resource: 'secrets', namespace, name: secret }
     await this.#require(access, 'the task names it in secretRef')
     const credentials = await readCredentials(this.#client, { namespace, name: secret }, signal)
-    return fetchPackage({ url: repo, ...credentials }, { ref, directory }, signal)
+    return fetchPackage({ ...remote, ...credentials }, { ref, directory }, signal)
   }
 
   /**

@@ -23,6 +23,9 @@ export interface IndexScope {
 /** Revisions by name. */
 export type Revisions = ReadonlyMap<string, Revision>
 
+/** Packages that are read at a time. */
+const readAhead = 500
+
 /** Folders whose packages are remembered. */
 const knownFolders = 50_000
 
@@ -91,18 +94,24 @@ export class RevisionIndex {
       if (ref.kind === 'DeletionProposed') deletions.add(`${ref.path}/${ref.version}`)
       else packages.push({ ref, commit })
     }
-    const found = await Promise.all(
-      packages.map(({ ref, commit }) => this.#contentOf(commit.commit, ref.path, contents)),
-    )
     for (const { revision, deletion } of published) {
       const lifecycle = deletions.has(deletion) ? 'DeletionProposed' : 'Published'
       const isSame = revision.lifecycle === lifecycle
       if (!isSame) this.#published.set(revision.ref, { revision: { ...revision, lifecycle }, deletion })
       this.#add(drafts, isSame ? revision : this.#published.get(revision.ref)!.revision)
     }
-    for (const [index, { ref, commit }] of packages.entries()) {
-      const content = found[index]
-      if (content !== undefined) this.#add(drafts, this.#revisionOf(ref, commit, content, deletions))
+    for (let at = 0; at < packages.length; at += readAhead) {
+      const batch = packages.slice(at, at + readAhead)
+      const found = await Promise.all(
+        batch.map(({ ref, commit }) => this.#contentOf(commit.commit, ref.path, contents)),
+      )
+      for (const [index, { ref, commit }] of batch.entries()) {
+        const content = found[index]
+        const revision = content && this.#revisionOf(ref, commit, content, deletions)
+        this.#add(drafts, revision)
+        // It is not computed again.
+        if (this.#published.has(commit.ref)) contents.delete(contentKey(commit.commit, ref.path))
+      }
     }
     const head = refs.get(branchRef(this.#scope.branch))
     const onBranch = head === undefined ? new Map<string, PackageContent>() : await this.#packagesOf(head.commit)
@@ -243,7 +252,7 @@ export class RevisionIndex {
     path: string,
     contents: Map<string, PackageContent | undefined>,
   ): Promise<PackageContent | undefined> {
-    const key = `${commit}:${path}`
+    const key = contentKey(commit, path)
     let content = this.#contents.get(key)
     if (content === undefined && !this.#contents.has(key)) {
       const tree = await this.#git.tree(key)
@@ -294,6 +303,10 @@ export class RevisionIndex {
 
 /** Tasks that make a revision; `push` and `render` change one. */
 const originTasks: ReadonlySet<string> = new Set(['init', 'clone', 'edit', 'upgrade'])
+
+function contentKey(commit: string, path: string): string {
+  return `${commit}:${path}`
+}
 
 function originKey(path: string, workspace: string): string {
   return `${path}\0${workspace}`

@@ -35,22 +35,23 @@ export async function packageRevisionObject(
     apiVersion,
     kind: 'PackageRevision',
     metadata: metadataOf(repository, revision, state.metadata, revision.isLatest),
+    // In the order of stored objects, whose parts are then these and no copies.
     spec: {
-      packageName: revision.packageName,
-      repository: settings.repository,
-      workspaceName: revision.workspace,
-      ...(revision.revision !== 0 && { revision: revision.revision }),
       lifecycle: revision.lifecycle,
-      ...(revision.task !== undefined && { tasks: [revision.task] }),
+      packageMetadata: { ...(annotations !== undefined && { annotations }), ...(labels !== undefined && { labels }) },
+      packageName: revision.packageName,
       ...(kptfile?.info?.readinessGates !== undefined && { readinessGates: kptfile.info.readinessGates }),
-      packageMetadata: { ...(labels !== undefined && { labels }), ...(annotations !== undefined && { annotations }) },
+      repository: settings.repository,
+      ...(revision.revision !== 0 && { revision: revision.revision }),
+      ...(revision.task !== undefined && { tasks: [revision.task] }),
+      workspaceName: revision.workspace,
     },
     status: {
-      ...(kptfile?.upstreamLock?.git !== undefined && { upstreamLock: kptfile.upstreamLock }),
-      selfLock: selfLock(repository, revision),
-      ...(settings.deployment && { deployment: true }),
-      ...(isFinal && { publishedBy: revision.updatedBy, publishTimestamp: formatTime(revision.updatedAt * 1000) }),
       ...conditionsOf(kptfile, state),
+      ...(settings.deployment && { deployment: true }),
+      ...(isFinal && { publishTimestamp: formatTime(revision.updatedAt * 1000), publishedBy: revision.updatedBy }),
+      selfLock: selfLock(repository, revision),
+      ...(kptfile?.upstreamLock?.git !== undefined && { upstreamLock: kptfile.upstreamLock }),
     },
   }
 }
@@ -76,8 +77,8 @@ function conditionsOf(
 export function selfLock({ settings }: PackageRepository, revision: Revision): Lock {
   const { path, ref, commit } = revision
   return {
+    git: { commit, directory: path, ref: shortRef(ref), repo: repositoryAddress(settings) },
     type: 'git',
-    git: { repo: repositoryAddress(settings), directory: path, ref: shortRef(ref), commit },
   }
 }
 

@@ -87,7 +87,7 @@ describe('OpenAPI v3 of the built-in groups', () => {
       documentOf('rbac.authorization.k8s.io').paths['/apis/rbac.authorization.k8s.io/v1/clusterroles/{name}']?.['patch']
     expect({ ...patch, responses: Object.keys(patch?.['responses'] as JsonObject) }).toEqual({
       tags: ['rbacAuthorization_v1'],
-      description: 'patch ClusterRole',
+      description: 'partially update the specified ClusterRole',
       operationId: 'patchRbacAuthorizationV1ClusterRole',
       parameters: ['dryRun', 'fieldManager', 'fieldValidation', 'force'].map((name) => ({
         name,
@@ -108,10 +108,34 @@ describe('OpenAPI v3 of the built-in groups', () => {
         ),
         required: true,
       },
-      responses: ['200', '401'],
+      responses: ['200', '201', '401'],
       'x-kubernetes-action': 'patch',
       'x-kubernetes-group-version-kind': { group: 'rbac.authorization.k8s.io', version: 'v1', kind: 'ClusterRole' },
     })
+  })
+
+  test.each<readonly [operation: string, description: string, kind: string, answer: string]>([
+    ['get componentstatuses', 'list objects of kind ComponentStatus', 'v1/ComponentStatus', 'ComponentStatusList'],
+    ['get configmaps', 'list or watch objects of kind ConfigMap', 'v1/ConfigMap', 'ConfigMapList'],
+    ['post namespaces/{namespace}/endpoints', 'create Endpoints', 'v1/Endpoints', 'Endpoints'],
+    ['post namespaces/{namespace}/events', 'create an Event', 'v1/Event', 'Event'],
+    ['get nodes/{name}', 'read the specified Node', 'v1/Node', 'Node'],
+    ['put nodes/{name}/status', 'replace status of the specified Node', 'v1/Node', 'Node'],
+    ['delete namespaces/{namespace}/pods/{name}', 'delete a Pod', 'v1/Pod', 'Pod'],
+    ['delete namespaces/{namespace}/configmaps/{name}', 'delete a ConfigMap', 'v1/ConfigMap', 'Status'],
+    ['post namespaces/{namespace}/pods/{name}/binding', 'create binding of a Pod', 'v1/Binding', 'Binding'],
+    ['post namespaces/{namespace}/pods/{name}/eviction', 'create eviction of a Pod', 'policy/v1/Eviction', 'Eviction'],
+  ])('describes %s with the kinds of its bodies', (operation, description, kind, answer) => {
+    const [method = '', path = ''] = operation.split(' ')
+    const found = documentOf('').paths[`/api/v1/${path}`]![method]!
+    const { group, version, kind: name } = found['x-kubernetes-group-version-kind'] as Record<string, string>
+    const content = (found['responses'] as Record<string, JsonObject>)['200']!['content'] as Record<string, JsonObject>
+    const { $ref } = content['application/json']!['schema'] as { $ref: string }
+    expect([found['description'], [group, version, name].filter(Boolean).join('/'), $ref.split('.').at(-1)]).toEqual([
+      description,
+      kind,
+      answer,
+    ])
   })
 
   test('wraps a reference with a default in allOf', () => {

@@ -71,9 +71,18 @@ const operations: Readonly<Partial<Record<Verb, string>>> = {
 
 /** Resources whose delete is described with the deleted object in the response. */
 const returnsDeleted: ReadonlySet<string> = new Set([
-  ...['persistentvolumes', 'persistentvolumeclaims', 'pods', 'podtemplates', 'resourcequotas', 'services'],
-  ...['serviceaccounts', 'csidrivers.storage.k8s.io', 'csinodes.storage.k8s.io', 'storageclasses.storage.k8s.io'],
-  ...['volumeattachments.storage.k8s.io', 'volumeattributesclasses.storage.k8s.io'],
+  'persistentvolumes',
+  'persistentvolumeclaims',
+  'pods',
+  'podtemplates',
+  'resourcequotas',
+  'services',
+  'serviceaccounts',
+  'csidrivers.storage.k8s.io',
+  'csinodes.storage.k8s.io',
+  'storageclasses.storage.k8s.io',
+  'volumeattachments.storage.k8s.io',
+  'volumeattributesclasses.storage.k8s.io',
 ])
 
 const descriptions: Readonly<Record<number, string>> = { 200: 'OK', 201: 'Created', 202: 'Accepted' }

@@ -220,11 +220,23 @@ test('follows Pods and the Service, and restores what was changed or deleted by 
     merge: { spec: { selector: { app: 'other' } }, metadata: { labels: { x: 'y' } } },
   })
   await expectBoth('life', ['IPv4 :80/TCP 10.1.0.1'], [':80/TCP 10.1.0.1'])
-  expect(await slicesOf('life')).toMatchObject([{ metadata: { labels: { x: 'y' } } }])
+  expect(await slicesOf('life')).toMatchObject([{ metadata: { generateName: 'life-', labels: { x: 'y' } } }])
   await client.delete(Pod, 'default/life-one', { gracePeriod: 0 })
   await expectBoth('life', ['IPv4'], [])
   await client.delete(Service, 'default/life')
   await expect.poll(() => briefEndpoints('life'), poll).toBeUndefined()
+})
+
+test('a Pod that terminates is no longer ready, unless the Service publishes Pods that are not', async () => {
+  await pod('going', 'one', ['10.1.0.1'])
+  await service('going', {})
+  await service('published', { selector: { app: 'going' }, publishNotReadyAddresses: true })
+  await client.patch(Pod, 'default/going-one', { merge: { metadata: { finalizers: ['example.com/wait'] } } })
+  await client.delete(Pod, 'default/going-one', { gracePeriod: 0 })
+  await expectBoth('going', ['IPv4 :80/TCP !10.1.0.1'], [])
+  await expectBoth('published', ['IPv4 :80/TCP 10.1.0.1'], [':80/TCP 10.1.0.1'])
+  const [slice] = await slicesOf('going')
+  expect(slice?.['endpoints']).toMatchObject([{ conditions: { ready: false, serving: true, terminating: true } }])
 })
 
 test('Services without a selector and those that rename a host get none; other objects of these names stay', async () => {

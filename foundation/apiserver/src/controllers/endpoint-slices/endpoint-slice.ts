@@ -118,13 +118,14 @@ export function controllerReference({ apiVersion, kind: kindName }: Kind, owner:
 
 /** Returns the slice with the content of another one, as a write of this version only. */
 export function replacing({ metadata }: EndpointSlice, { metadata: wanted, ...content }: EndpointSlice): EndpointSlice {
-  const { namespace, name, uid, resourceVersion } = metadata
+  const { namespace, name, generateName, uid, resourceVersion } = metadata
   const { labels, annotations, ownerReferences } = wanted
   return {
     ...content,
     metadata: {
       namespace: namespace!,
       name: name!,
+      ...(generateName && { generateName }),
       uid: uid!,
       resourceVersion: resourceVersion!,
       ...(labels && { labels }),

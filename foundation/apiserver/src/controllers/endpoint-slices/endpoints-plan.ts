@@ -61,7 +61,7 @@ function subsetsOf(service: SelectingService, pods: readonly ServingPod[]): read
   const publishes = service.spec?.publishNotReadyAddresses === true
   const subsets: EndpointSubset[] = []
   for (const pod of pods) {
-    if (!isServing(pod) || isTerminating(pod) || !selects(service, pod.metadata.labels)) continue
+    if (!isServing(pod) || (isTerminating(pod) && !publishes) || !selects(service, pod.metadata.labels)) continue
     const [ip] = addressesOf(pod, familiesOf(service)[0] ?? 'IPv4')
     if (ip === undefined) continue
     const hostname = hostnameOf(pod, service)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { ApiServer } from '@fairlead/apiserver'
 import type { Client } from '@fairlead/client'
 import { Manager } from '@fairlead/controller'
-import { findCondition } from '@fairlead/kube'
+import { findCondition, isConflict } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { PackageRevisionKind, PackageRevisionResourcesKind, packages, RepositoryKind } from '@fairlead/packages'
 import type { PackageRevision, Task } from '@fairlead/packages'
@@ -138,6 +138,19 @@ async function content(client: Client, name: string, path: string): Promise<stri
   return found?.spec.resources[path] ?? ''
 }
 
+/** Deletes a variant as it is now: its controller may write the status between the read and the deletion. */
+async function deleteVariant(client: Client, name: string): Promise<void> {
+  for (;;) {
+    const { uid, resourceVersion } = (await client.get(PackageVariantKind, { namespace, name })).metadata
+    try {
+      await client.delete(PackageVariantKind, { namespace, name }, { preconditions: { uid, resourceVersion } })
+      return
+    } catch (error) {
+      if (!isConflict(error)) throw error
+    }
+  }
+}
+
 /** The scenario. */
 export const variantsScenario: Scenario = {
   name: 'variants',
@@ -182,8 +195,7 @@ export const variantsScenario: Scenario = {
     const edit = { type: 'edit', edit: { sourceRef: { name: 'catalog.web.v1' } } }
     await publish(client, 'v2', 'two', edit)
     await client.apply(config('10.0.0.2'))
-    const { uid, resourceVersion } = (await client.get(PackageVariantKind, { namespace, name: 'ends' })).metadata
-    await client.delete(PackageVariantKind, { namespace, name: 'ends' }, { preconditions: { uid, resourceVersion } })
+    await deleteVariant(client, 'ends')
     await client.apply(site('comes'))
     await client.delete({ apiVersion: 'v1', kind: 'ConfigMap' }, { namespace, name: 'goes' })
   },

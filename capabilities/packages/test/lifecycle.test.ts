@@ -1,8 +1,9 @@
 // The life of package revisions through the API, on managed and remote repositories.
 import { join } from 'node:path'
-import { Namespace } from '@fairlead/client'
+import { kind, Namespace } from '@fairlead/client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { PackageRevisionKind, RepositoryKind } from '@fairlead/packages'
+import type { PorchPackage } from '@fairlead/packages'
 import { run } from '../src/commands/rpkg/tag.ts'
 import { eventually } from '../../../test/support/until.ts'
 import { conditionOf, git, refsOf, Stage } from './stage.ts'
@@ -214,6 +215,36 @@ test('numbers revisions, moves the latest label, and notifies watches of both', 
   await watching
   expect(events).toContain('changed blueprints.web.one 1 -')
   expect(events.at(-1)).toBe('changed blueprints.web.two 2 true')
+})
+
+test('notifies of packages whose newest revision has changed, and of no others', async () => {
+  await stage.register('blueprints')
+  await stage.create('blueprints', 'other', 'one')
+  const packageKind = kind<PorchPackage>('porch.kpt.dev/v1alpha1', 'PorchPackage', {
+    plural: 'packages',
+    namespaced: true,
+  })
+  const events: string[] = []
+  const { promise: isWatching, resolve: watches } = Promise.withResolvers<void>()
+  const watching = (async () => {
+    for await (const change of stage.client.watch(packageKind, { namespace: 'team-a' })) {
+      if (!('object' in change)) continue
+      const { type, object } = change
+      events.push(`${type} ${object.metadata.name} ${object.status?.latestRevision}`)
+      watches()
+      if (type === 'removed') return
+    }
+  })()
+  await isWatching
+  await stage.publish('blueprints', 'web', 'one')
+  await stage.client.delete(PackageRevisionKind, 'team-a/blueprints.other.one')
+  await watching
+  expect(events).toEqual([
+    'added blueprints.other 0',
+    'added blueprints.web 0',
+    'changed blueprints.web 1',
+    'removed blueprints.other 0',
+  ])
 })
 
 test('notifies of a new lifecycle and new labels as one change', async () => {

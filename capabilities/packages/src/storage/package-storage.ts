@@ -8,18 +8,18 @@ import { packageObjectName, stableUid } from '../engine/names.ts'
 import type { PackageRepository } from '../runtime/package-repository.ts'
 import { maxNotified } from '../runtime/revision-changes.ts'
 import type { Repositories } from '../runtime/repositories.ts'
-import type { Revision } from '../runtime/revision.ts'
+import type { Revision, RevisionChange } from '../runtime/revision.ts'
 
 /** The storage. */
 export class PackageStorage implements RestStorage {
   readonly #repositories: Repositories
   readonly #listeners = new Set<(change: StorageChange) => void>()
   /** Packages as last notified, by repository and name. */
-  readonly #known = new WeakMap<PackageRepository, ReadonlyMap<string, PorchPackage>>()
+  readonly #known = new WeakMap<PackageRepository, Map<string, PorchPackage>>()
 
   constructor(repositories: Repositories) {
     this.#repositories = repositories
-    repositories.subscribe((repository, changes) => this.#changed(repository, changes.length > maxNotified))
+    repositories.subscribe((repository, changes) => this.#changed(repository, changes))
   }
 
   async get({ namespace, name }: StorageKey, signal: AbortSignal): Promise<KubeObject | undefined> {
@@ -38,30 +38,46 @@ export class PackageStorage implements RestStorage {
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }
   }
 
-  #changed(repository: PackageRepository, isReplaced: boolean): void {
+  #changed(repository: PackageRepository, changes: readonly RevisionChange[]): void {
     const { namespace, repository: name } = repository.settings
     const isOpen = this.#repositories.get({ namespace, name }) === repository
-    const before = this.#known.get(repository) ?? new Map<string, PorchPackage>()
-    const after = isOpen ? packagesOf(repository) : new Map<string, PorchPackage>()
-    this.#known.set(repository, after)
-    if (isReplaced) {
-      for (const listener of this.#listeners) listener({ type: 'replaced' })
-      return
+    const isReplaced = changes.length > maxNotified
+    const known = this.#known.get(repository)
+    // Only the packages of the changes are made anew: those of large repositories would be garbage after every write.
+    const changed =
+      known === undefined || !isOpen || isReplaced
+        ? undefined
+        : new Set(changes.map(({ before, after }) => (after ?? before)!.packageName))
+    const packages = known ?? new Map<string, PorchPackage>()
+    const after = isOpen ? packagesOf(repository, changed) : new Map<string, PorchPackage>()
+    const keys = changed && [...changed].map((packageName) => packageObjectName(name, packageName))
+    this.#known.set(repository, packages)
+    for (const key of keys ?? new Set([...packages.keys(), ...after.keys()])) {
+      const [previous, object] = [packages.get(key), after.get(key)]
+      if (object === undefined) packages.delete(key)
+      else packages.set(key, object)
+      if (!isReplaced) this.#notify(previous, object)
     }
-    for (const [key, object] of after) {
-      const previous = before.get(key)
-      if (previous?.status?.latestRevision !== object.status?.latestRevision || previous === undefined)
-        for (const listener of this.#listeners) listener({ type: 'put', object, previous })
-    }
-    for (const [key, object] of before)
-      if (!after.has(key))
-        for (const listener of this.#listeners) listener({ type: 'delete', object, previous: object })
+    if (isReplaced) for (const listener of this.#listeners) listener({ type: 'replaced' })
+  }
+
+  #notify(previous: PorchPackage | undefined, object: PorchPackage | undefined): void {
+    if (object === undefined && previous === undefined) return
+    if (previous !== undefined && previous.status?.latestRevision === object?.status?.latestRevision) return
+    for (const listener of this.#listeners)
+      if (object === undefined) listener({ type: 'delete', object: previous!, previous })
+      else listener({ type: 'put', object, previous })
   }
 }
 
-function packagesOf({ settings, revisions }: PackageRepository): ReadonlyMap<string, PorchPackage> {
+/** Returns the packages of a repository by object name: all, or those with one of the names. */
+function packagesOf(
+  { settings, revisions }: PackageRepository,
+  names?: ReadonlySet<string>,
+): ReadonlyMap<string, PorchPackage> {
   const byPackage = new Map<string, Revision[]>()
   for (const revision of revisions.values()) {
+    if (names?.has(revision.packageName) === false) continue
     const others = byPackage.get(revision.packageName)
     if (others === undefined) byPackage.set(revision.packageName, [revision])
     else others.push(revision)

@@ -92,7 +92,9 @@ export async function syncParent(
     const group = revision === '' ? uid : `${uid}/${revision}`
     const body = await caller.call({ request, group, signal })
     const response = flavour.readResponse(body, { hook: hookName, parent, strict: caller.strict })
-    return { ...response, children: withOwners(parent, flavour.prepare(parent, response.children)) }
+    // A hook that is not asked to finalize has nothing to say about it: the finalizer would be put on again at once.
+    const finalized = finalizing && response.finalized
+    return { ...response, finalized, children: withOwners(parent, flavour.prepare(parent, response.children)) }
   }
   const rules = managesChildren({ parent, finalizer, hasFinalizeHook }) ? flavour.revisions : undefined
   const response =

@@ -157,3 +157,11 @@ test.each(kinds)('an object that a %s finalizes is not held by children that can
   await stage.pass(20)
   expect(await stage.client.find(fleets, 'default/north')).toBeUndefined()
 })
+
+test('a sync hook that responds finalized without being asked to finalize keeps the finalizer, and is not called in a loop', async () => {
+  hook.reply = () => ({ body: { children: [ship('a')], finalized: true } })
+  await set({}, controller({}, finalize()), fleet(['a']))
+  await stage.pass(5)
+  expect(await finalizers()).toBe(1)
+  expect(hook.calls.length).toBeLessThan(5)
+})

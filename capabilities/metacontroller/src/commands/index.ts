@@ -102,10 +102,12 @@ export const commands: readonly Command[] = [
   }),
   command({
     name: 'rbac',
-    summary: 'Print the ClusterRole with the rights to the parents and children of a controller',
+    summary:
+      'Print the ClusterRole with the rights to the parents and children of a controller, or Roles for namespaces',
     examples: [
       'fairlead metacontroller rbac -f controller.yaml',
       'fairlead metacontroller rbac my-controller | kubectl apply -f -',
+      'fairlead metacontroller rbac -f controller.yaml --namespace team-a --namespace team-b',
     ],
     arguments: {
       names: {
@@ -119,6 +121,16 @@ export const commands: readonly Command[] = [
         flags: '-f, --filename <file>',
         description: 'file or folder with controllers; - is standard input',
         repeatable: true,
+      },
+      namespace: {
+        flags: '--namespace <namespace>',
+        description: 'print a Role and a RoleBinding for this namespace; those of spec.namespaces when left out',
+        repeatable: true,
+      },
+      serviceAccount: {
+        flags: '--service-account <namespace/name>',
+        description: 'the account that the RoleBindings grant the Roles to',
+        default: 'fairlead-system/fairlead-metacontroller',
       },
     },
     usesCluster: true,

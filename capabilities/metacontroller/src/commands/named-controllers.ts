@@ -7,6 +7,7 @@ import { compositeControllerKind } from '../composite/composite-controllers.ts'
 import { mapControllerKind } from '../controllers/map-controller.ts'
 import { decoratorControllerKind } from '../decorator/decorator-controllers.ts'
 import type { ResourceName } from '../engine/kinds.ts'
+import { resourcesOf } from '../engine/kinds.ts'
 
 const kinds = [mapControllerKind, compositeControllerKind, decoratorControllerKind]
 
@@ -18,6 +19,17 @@ export async function controllersNamed(client: Client, name: string): Promise<re
     if (found !== undefined) controllers.push(found)
   }
   return controllers.length === 0 ? [await client.get<KubeObject>(mapControllerKind, name)] : controllers
+}
+
+/** The spec of a controller of any of the three kinds. */
+export type ControllerSpec = (MapController | CompositeController | DecoratorController)['spec']
+
+/** Returns all resources that the spec of a controller names. */
+export function resourcesNamedBy(spec: ControllerSpec): readonly ResourceName[] {
+  if ('inputResources' in spec) return resourcesOf(spec)
+  return 'resources' in spec
+    ? [...spec.resources, ...(spec.attachments ?? [])]
+    : [spec.parentResource, ...(spec.childResources ?? [])]
 }
 
 /** Returns the resources of a controller's parents. */

@@ -1,32 +1,73 @@
 // `fairlead metacontroller rbac`: the rights that controllers need, ready for kubectl apply.
 import type { CommandContext } from '@fairlead/controller/command'
 import type { KubeObject } from '@fairlead/kube'
-import { stringifyYamlDocuments } from '@fairlead/kube'
-import { CommandError, exitCode, usageError } from '@fairlead/offline'
+import { parseApiVersion, stringifyYamlDocuments } from '@fairlead/kube'
+import { CommandError, KindCatalog, exitCode, usageError } from '@fairlead/offline'
 import type { CompositeController, DecoratorController, MapController } from '../api.ts'
 import { apiVersion } from '../api.ts'
-import { clusterRoleFor, compositeRoleFor, decoratorRoleFor } from '../engine/grants.ts'
+import { clusterRoleFor, compositeRoleFor, credentialSources, decoratorRoleFor, webhooksOf } from '../engine/grants.ts'
+import type { ResourceName } from '../engine/kinds.ts'
+import type { Account } from '../engine/namespaced-grants.ts'
+import { namespacedRoles } from '../engine/namespaced-grants.ts'
 import { readMapManifests } from '../offline/manifests.ts'
-import { controllersNamed } from './named-controllers.ts'
+import { controllersNamed, resourcesNamedBy } from './named-controllers.ts'
 
-/** Prints one ClusterRole for each controller of the files, or of the cluster by name. */
-export async function run(
-  context: CommandContext<{ readonly filename: readonly string[] }, { readonly names: readonly string[] }>,
-): Promise<number> {
+interface Options {
+  readonly filename: readonly string[]
+  readonly namespace: readonly string[]
+  readonly serviceAccount: string
+}
+
+/**
+ * Prints one ClusterRole for each controller of the files, or of the cluster by name; Roles for one that is limited to
+ * namespaces, or where namespaces are named.
+ */
+export async function run(context: CommandContext<Options, { readonly names: readonly string[] }>): Promise<number> {
   const { filename: files } = context.options
   const { names } = context.arguments
   if (files.length === 0 && names.length === 0)
     throw usageError('Name a file (-f controller.yaml) or a controller of the cluster')
   const { objects } = await readMapManifests(files, context.stdin)
-  const roles = objects.flatMap((object) => roleOf(object) ?? [])
-  for (const name of names)
-    roles.push(...(await controllersNamed(await context.client(), name)).flatMap((object) => roleOf(object) ?? []))
+  const found = [...objects]
+  for (const name of names) found.push(...(await controllersNamed(await context.client(), name)))
+  const roles = found.flatMap((object) => rolesOf(object, context.options, new KindCatalog(objects)))
   if (roles.length === 0)
     throw new CommandError(
       `There is no MapController, CompositeController or DecoratorController in ${files.join(', ')}`,
     )
   context.out(stringifyYamlDocuments(roles))
   return exitCode.ok
+}
+
+function rolesOf(
+  object: KubeObject,
+  { namespace: named, serviceAccount }: Options,
+  catalog: KindCatalog,
+): readonly KubeObject[] {
+  const role = roleOf(object)
+  if (role === undefined) return []
+  const { spec } = object as unknown as MapController | CompositeController | DecoratorController
+  const namespaces = named.length > 0 ? named : (spec.namespaces ?? [])
+  if (namespaces.length === 0) return [role]
+  const sources =
+    'inputResources' in spec ? credentialSources(spec) : [...webhooksOf(spec.hooks), ...(spec.endpointConfigs ?? [])]
+  const versions = new Map(resourcesNamedBy(spec).map((name) => [groupOf(name), name]))
+  const isClusterScoped = ({ group, resource }: { readonly group: string; readonly resource: string }): boolean => {
+    if (resource === 'namespaces' && group === '') return true
+    const name = versions.get(`${resource}.${group}`)
+    return name !== undefined && !catalog.byResource(name).namespaced
+  }
+  return namespacedRoles({ role, namespaces, account: accountOf(serviceAccount), sources, isClusterScoped })
+}
+
+function groupOf({ apiVersion: version, resource }: ResourceName): string {
+  return `${resource}.${parseApiVersion(version).group}`
+}
+
+function accountOf(text: string): Account {
+  const [namespace, name, more] = text.split(/[/:]/)
+  if (!namespace || !name || more !== undefined) throw usageError(`--service-account ${text} is not NAMESPACE/NAME`)
+  return { namespace, name }
 }
 
 function roleOf(object: KubeObject): KubeObject | undefined {

@@ -10,13 +10,11 @@ import type { CommandContext } from '@fairlead/controller/command'
 import type { JsonValue, KubeObject } from '@fairlead/kube'
 import { JsonSyntaxError, isJsonObject, parseJson, stringifyJson } from '@fairlead/kube'
 import { CommandError, exitCode, usageError } from '@fairlead/offline'
-import type { CompositeController, DecoratorController, MapController } from '../api.ts'
-import type { ResourceName } from '../engine/kinds.ts'
-import { resourcesOf } from '../engine/kinds.ts'
 import type { CaseResource } from '../offline/map-case.ts'
 import { CaseRecorder } from '../offline/recorded-case.ts'
 import { discoveredResource } from '../runtime/discovered-resource.ts'
-import { controllersNamed } from './named-controllers.ts'
+import type { ControllerSpec } from './named-controllers.ts'
+import { controllersNamed, resourcesNamedBy } from './named-controllers.ts'
 
 interface Options {
   readonly to: string | undefined
@@ -80,19 +78,11 @@ export async function run(
 /** Returns the kinds that controllers name. */
 async function resourcesNamed(client: Client, controllers: readonly KubeObject[]): Promise<readonly CaseResource[]> {
   const found = new Map<string, CaseResource>()
-  for (const name of controllers.flatMap(namesOf)) {
+  for (const name of controllers.flatMap(({ spec }) => resourcesNamedBy(spec as unknown as ControllerSpec))) {
     const { apiVersion, kind, plural, namespaced } = await discoveredResource(client.discovery, name)
     found.set(`${plural}.${apiVersion}`, { apiVersion, kind, plural, namespaced })
   }
   return [...found.values()]
-}
-
-function namesOf(controller: KubeObject): readonly ResourceName[] {
-  const { spec } = controller as unknown as MapController | CompositeController | DecoratorController
-  if ('inputResources' in spec) return resourcesOf(spec)
-  return 'resources' in spec
-    ? [...spec.resources, ...(spec.attachments ?? [])]
-    : [spec.parentResource, ...(spec.childResources ?? [])]
 }
 
 /** Says how the calls come here: the host of a hook is resolved to this address, or the URL is changed. */

@@ -7,7 +7,7 @@ import type { CompositeController } from '../api.ts'
 import { apiVersion } from '../api.ts'
 import type { Flavour } from '../sync/flavour.ts'
 import type { KindResolver } from '../sync/kind-resolver.ts'
-import { SpecError } from '../engine/spec-error.ts'
+import { SpecError, checkNamespaces } from '../engine/spec-error.ts'
 import type { SyncControllersOptions } from '../sync/sync-controllers.ts'
 import { SyncControllers } from '../sync/sync-controllers.ts'
 import { compositeFlavour, finalizerPrefix } from './composite.ts'
@@ -26,6 +26,7 @@ export const compositeControllerKind: Kind<CompositeControllerObject> = kind<Com
 export async function compositeFlavourOf(controller: CompositeController, resolve: KindResolver): Promise<Flavour> {
   const { parentResource, childResources = [] } = controller.spec
   const parent = await resolve.parent(parentResource)
+  checkNamespaces(controller.spec, [parent])
   if (!parent.hasStatusSubresource)
     throw new SpecError(
       'NoStatusSubresource',

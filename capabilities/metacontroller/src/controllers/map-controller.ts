@@ -11,6 +11,7 @@ import type { Hooks } from '../engine/hook.ts'
 import { inputFilter } from '../engine/input.ts'
 import type { ControllerKinds } from '../engine/kinds.ts'
 import { resolveKinds, resourcesOf } from '../engine/kinds.ts'
+import { checkNamespaces } from '../engine/spec-error.ts'
 import type { CallServices } from '../hook/call-services.ts'
 import { callServices } from '../hook/call-services.ts'
 import { makeHooks } from '../hook/make-hooks.ts'
@@ -138,6 +139,7 @@ export class MapControllers {
     const { clock, client: own } = this.#manager
     const hooks = makeHooks(object, { ...this.#calls, client, clock })
     const kinds = await resolveKinds(object.spec, (name) => discoveredResource(own.discovery, name))
+    checkNamespaces(object.spec, [kinds.parent])
     for (const input of kinds.inputs) inputFilter(input)
     for (const { spec } of [...kinds.inputs, ...kinds.related])
       selectorFrom(spec.labelSelector ?? spec.namespaceSelector ?? {})

@@ -8,7 +8,7 @@ import { apiVersion } from '../api.ts'
 import { isRolling } from '../children/child.ts'
 import type { Flavour } from '../sync/flavour.ts'
 import type { KindResolver } from '../sync/kind-resolver.ts'
-import { SpecError } from '../engine/spec-error.ts'
+import { SpecError, checkNamespaces } from '../engine/spec-error.ts'
 import type { SyncControllersOptions } from '../sync/sync-controllers.ts'
 import { SyncControllers } from '../sync/sync-controllers.ts'
 import { decoratorFlavour, finalizerPrefix } from './decorator.ts'
@@ -27,6 +27,7 @@ export const decoratorControllerKind: Kind<DecoratorControllerObject> = kind<Dec
 export async function decoratorFlavourOf(controller: DecoratorController, resolve: KindResolver): Promise<Flavour> {
   const { resources, attachments = [] } = controller.spec
   const parents = await Promise.all(resources.map((resource) => resolve.parent(resource)))
+  checkNamespaces(controller.spec, parents)
   const rolling = attachments.find(({ updateStrategy }) => isRolling({ method: updateStrategy?.method ?? 'OnDelete' }))
   if (rolling !== undefined)
     throw new SpecError(

@@ -1643,6 +1643,19 @@ export const crds: readonly KubeObject[] = [
                       "type": "boolean",
                       "description": "Children are selected by the label controller-uid, which is added to them, in place of the selector of the parent."
                     },
+                    "namespaces": {
+                      "type": "array",
+                      "description": "The namespaces that the controller is limited to, for namespaced parents; all when left out. Objects elsewhere are neither read nor changed, so that rights in these namespaces are enough (\"fairlead metacontroller rbac\" prints Roles for them). Cluster-scoped kinds are read as a whole.",
+                      "minItems": 1,
+                      "maxItems": 64,
+                      "x-kubernetes-list-type": "set",
+                      "items": {
+                        "type": "string",
+                        "description": "Name of a namespace.",
+                        "minLength": 1,
+                        "maxLength": 63
+                      }
+                    },
                     "maxConcurrentCalls": {
                       "type": "integer",
                       "format": "int32",
@@ -3118,6 +3131,19 @@ export const crds: readonly KubeObject[] = [
                         }
                       }
                     },
+                    "namespaces": {
+                      "type": "array",
+                      "description": "The namespaces that the controller is limited to, for namespaced parents; all when left out. Objects elsewhere are neither read nor changed, so that rights in these namespaces are enough (\"fairlead metacontroller rbac\" prints Roles for them). Cluster-scoped kinds are read as a whole.",
+                      "minItems": 1,
+                      "maxItems": 64,
+                      "x-kubernetes-list-type": "set",
+                      "items": {
+                        "type": "string",
+                        "description": "Name of a namespace.",
+                        "minLength": 1,
+                        "maxLength": 63
+                      }
+                    },
                     "maxConcurrentCalls": {
                       "type": "integer",
                       "format": "int32",
@@ -3892,6 +3918,19 @@ export const crds: readonly KubeObject[] = [
                         "type": "string",
                         "minLength": 1,
                         "maxLength": 253
+                      }
+                    },
+                    "namespaces": {
+                      "type": "array",
+                      "description": "The namespaces that the controller is limited to, for namespaced parents; all when left out. Objects elsewhere are neither read nor changed, so that rights in these namespaces are enough (\"fairlead metacontroller rbac\" prints Roles for them). Cluster-scoped kinds are read as a whole.",
+                      "minItems": 1,
+                      "maxItems": 64,
+                      "x-kubernetes-list-type": "set",
+                      "items": {
+                        "type": "string",
+                        "description": "Name of a namespace.",
+                        "minLength": 1,
+                        "maxLength": 63
                       }
                     },
                     "maxConcurrentCalls": {
@@ -6117,6 +6156,8 @@ export interface CompositeControllerSpec {
   readonly hooks?: CompositeControllerSpecHooks
   /** Children are selected by the label controller-uid, which is added to them, in place of the selector of the parent. */
   readonly generateSelector?: boolean
+  /** The namespaces that the controller is limited to, for namespaced parents; all when left out. Objects elsewhere are neither read nor changed, so that rights in these namespaces are enough ("fairlead metacontroller rbac" prints Roles for them). Cluster-scoped kinds are read as a whole. */
+  readonly namespaces?: readonly string[]
   /** Parents synced at a time; the setting workers of the process when left out. */
   readonly maxConcurrentCalls?: number
   /** Every parent is synced once within each period, spread over it. Left out, only changes and resyncAfterSeconds in responses call a hook. */
@@ -6795,6 +6836,8 @@ export interface DecoratorControllerSpec {
   readonly attachments?: readonly DecoratorControllerSpecAttachment[]
   /** The hooks. */
   readonly hooks?: DecoratorControllerSpecHooks
+  /** The namespaces that the controller is limited to, for namespaced parents; all when left out. Objects elsewhere are neither read nor changed, so that rights in these namespaces are enough ("fairlead metacontroller rbac" prints Roles for them). Cluster-scoped kinds are read as a whole. */
+  readonly namespaces?: readonly string[]
   /** Parents synced at a time; the setting workers of the process when left out. */
   readonly maxConcurrentCalls?: number
   /** Every parent is synced once within each period, spread over it. Left out, only changes and resyncAfterSeconds in responses call a hook. */
@@ -7404,6 +7447,8 @@ export interface MapControllerSpec {
   readonly outputResources: readonly MapControllerSpecOutputResource[]
   /** Names of MapControllers whose outputs become those of this one once they are deleted, for a MapController that is renamed or split. The outputs are neither deleted nor created anew. */
   readonly replaces?: readonly string[]
+  /** The namespaces that the controller is limited to, for namespaced parents; all when left out. Objects elsewhere are neither read nor changed, so that rights in these namespaces are enough ("fairlead metacontroller rbac" prints Roles for them). Cluster-scoped kinds are read as a whole. */
+  readonly namespaces?: readonly string[]
   /** Calls of hooks in flight at a time; 32 when left out. At most three quarters of them are for one parent. */
   readonly maxConcurrentCalls?: number
   /** Every group is reconciled once within each period, spread over it. Left out, only changes and resyncAfterSeconds in responses call a hook. */

@@ -56,6 +56,7 @@ export class FileCluster implements Cluster {
     const selector = labelSelector === undefined ? undefined : selectorFrom(labelSelector)
     this.parents = [...this.#objects.list(kinds.parent)]
       .filter(({ metadata }) => selector?.matches(metadata.labels) !== false)
+      .filter(({ metadata }) => controller.spec.namespaces?.includes(metadata.namespace ?? '') !== false)
       .map((object) => this.#selection.setParent(withUid(object), () => []).parent)
     for (const [index, kind] of kinds.inputs.entries())
       for (const object of this.#objects.list(kind)) this.#selection.setInput(index, identityOf(object), object)

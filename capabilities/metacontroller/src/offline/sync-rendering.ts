@@ -81,7 +81,8 @@ export async function renderSync(options: RenderSyncOptions): Promise<RenderedSy
   const rendered: RenderedSync[] = []
   for (const kind of flavour.parents)
     for (const parent of index.list(kind))
-      rendered.push(await renderParent(withUid(parent), kind, flavour, index, options))
+      if (controller.spec.namespaces?.includes(parent.metadata.namespace ?? '') !== false)
+        rendered.push(await renderParent(withUid(parent), kind, flavour, index, options))
   return rendered
 }
 

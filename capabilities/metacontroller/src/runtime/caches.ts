@@ -1,13 +1,14 @@
 // The informers of one MapController, and which of their kinds are synced.
 import { staleMessage } from '@fairlead/controller'
-import type { Informer, InformerPool, InformerState, InformerUse, ObjectChange } from '@fairlead/controller'
+import type { InformerPool, InformerScope, InformerState, ObjectChange } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import type { MapControllerSpec } from '../api.ts'
 import type { ControllerKinds } from '../engine/kinds.ts'
 import type { ResolvedResource } from '../engine/resource.ts'
 import { groupResource } from '../engine/resource.ts'
 import { mapKeyLabel } from '../engine/tag.ts'
-import { clientKind } from './client-kind.ts'
+import type { KindCache } from './kind-cache.ts'
+import { useKind } from './kind-cache.ts'
 import { RelatedCache } from './related-cache.ts'
 
 /** A kind that cannot be read, with its error. */
@@ -31,7 +32,7 @@ export interface CacheListener {
 
 interface Cache {
   readonly resource: ResolvedResource
-  readonly informer: Informer
+  readonly informer: KindCache
 }
 
 const namespaces: ResolvedResource = {
@@ -47,11 +48,11 @@ const namespaces: ResolvedResource = {
  * held in memory.
  */
 export class Caches implements Disposable {
-  readonly parents: Informer
-  readonly inputs: readonly Informer[]
-  readonly outputs: readonly Informer[]
+  readonly parents: KindCache
+  readonly inputs: readonly KindCache[]
+  readonly outputs: readonly KindCache[]
   readonly related: readonly RelatedCache[]
-  readonly namespaces: Informer | undefined
+  readonly namespaces: KindCache | undefined
   readonly #caches: readonly Cache[]
   readonly #inputCaches: readonly Cache[]
   readonly #outputCaches: readonly Cache[]
@@ -59,15 +60,15 @@ export class Caches implements Disposable {
   readonly #uses: Disposable[] = []
 
   constructor(pool: InformerPool, kinds: ControllerKinds, spec: MapControllerSpec) {
-    const use = (resource: ResolvedResource, labelSelector: Parameters<InformerPool['use']>[1] = {}): Cache => {
-      const used: InformerUse = pool.use(clientKind(resource), labelSelector)
+    const use = (resource: ResolvedResource, scope: InformerScope = {}): Cache => {
+      const used = useKind(pool, resource, spec.namespaces, scope)
       this.#uses.push(used)
       return { resource, informer: used.informer }
     }
     const parents = use(kinds.parent, { labelSelector: spec.parentResource.labelSelector })
     this.#outputCaches = kinds.outputs.map((kind) => use(kind, { labelSelector: mapKeyLabel }))
     this.#inputCaches = kinds.inputs.map((kind) => use(kind, { labelSelector: kind.spec.labelSelector }))
-    this.related = kinds.related.map((rule) => new RelatedCache(pool, rule))
+    this.related = kinds.related.map((rule) => new RelatedCache(pool, rule, spec.namespaces))
     this.#uses.push(...this.related)
     this.#relatedCaches = this.related.flatMap(({ rule, informers }) =>
       informers.map((informer) => ({ resource: rule, informer })),
@@ -137,7 +138,7 @@ export class Caches implements Disposable {
 
   /** Subscribes to changes from now on; existing objects are not replayed. */
   subscribe(listener: CacheListener): void {
-    const subscribe = (informer: Informer, changed: (change: ObjectChange) => void): void => {
+    const subscribe = (informer: KindCache, changed: (change: ObjectChange) => void): void => {
       this.#uses.push(informer.subscribe({ changed, state: () => listener.onKnownChanged() }, { replay: false }))
     }
     for (const [kind, informer] of this.outputs.entries())
@@ -161,7 +162,7 @@ export class Caches implements Disposable {
 }
 
 /** Returns the problem of a kind that cannot be read now. */
-export function kindProblem(resource: ResolvedResource, informer: Informer): KindProblem | undefined {
+export function kindProblem(resource: ResolvedResource, informer: KindCache): KindProblem | undefined {
   const { state, error, staleSince } = informer
   return state === 'Synced' ? undefined : { resource, state, error, staleSince }
 }
@@ -192,6 +193,6 @@ function isKnown({ informer }: Cache): boolean {
 }
 
 /** Returns the objects of an input informer in a namespace; '' means all. */
-export function objectsIn(informer: Informer, resource: ResolvedResource, namespace: string): Iterable<KubeObject> {
+export function objectsIn(informer: KindCache, resource: ResolvedResource, namespace: string): Iterable<KubeObject> {
   return resource.namespaced && namespace !== '' ? informer.lastKnown.list({ namespace }) : informer.lastKnown.values()
 }

@@ -1,12 +1,12 @@
 // Hands the outputs of MapControllers that were deleted over to the one that replaces them (`spec.replaces`): a
 // MapController that is renamed or split keeps its outputs.
 import type { Client } from '@fairlead/client'
-import type { Informer } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { asJson, isConflict, isNotFound, keyOf } from '@fairlead/kube'
 import { outputManagerOf } from '../engine/configuration.ts'
 import { outputRole } from '../engine/group.ts'
 import { controllerAnnotation, tagOf } from '../engine/tag.ts'
+import type { KindCache } from './kind-cache.ts'
 
 /** The controllers of a hand-over. */
 export interface HandOver {
@@ -21,7 +21,7 @@ export interface HandOver {
  * Tags the outputs in the caches as those of the new controller, and makes its field manager the manager of their
  * fields. Changes no other field, and nothing that has changed since.
  */
-export async function handOver(outputs: readonly Informer[], options: HandOver): Promise<void> {
+export async function handOver(outputs: readonly KindCache[], options: HandOver): Promise<void> {
   for (const informer of outputs) {
     for (const output of informer.lastKnown.values()) {
       const tag = tagOf(output)

@@ -153,14 +153,17 @@ export class MapRun implements AsyncDisposable {
   /** Fills the index and starts. Resolves when every group has been enqueued or scheduled. */
   async start(): Promise<void> {
     this.#caches.subscribe(this.#index)
+    const { namespaces } = this.controller.spec
     for (const kind of this.#options.kinds.outputs) {
-      this.loop.watch(clientKind(kind), (object) => this.#index.groupOf(object), {
-        labelSelector: mapKeyLabel,
-        when: (change) =>
-          this.#index.isFull &&
-          isNewVersion(change) &&
-          (change.type !== 'changed' || outputChangeMatters(change.previous, change.object, kind.changes)),
-      })
+      for (const namespace of kind.namespaced && namespaces !== undefined ? namespaces : [undefined])
+        this.loop.watch(clientKind(kind), (object) => this.#index.groupOf(object), {
+          ...(namespace === undefined ? {} : { namespace }),
+          labelSelector: mapKeyLabel,
+          when: (change) =>
+            this.#index.isFull &&
+            isNewVersion(change) &&
+            (change.type !== 'changed' || outputChangeMatters(change.previous, change.object, kind.changes)),
+        })
     }
     const { manager } = this.#options
     const { signal } = manager

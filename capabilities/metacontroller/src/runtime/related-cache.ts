@@ -1,25 +1,26 @@
 // The informers of one rule of relatedResources: by name where the rule names objects, so that one named Secret needs
 // no right to read all others and holds none of them in memory.
-import type { Informer, InformerPool, InformerState, InformerUse, ObjectChange } from '@fairlead/controller'
+import type { InformerPool, InformerState, ObjectChange } from '@fairlead/controller'
 import type { KubeObject, ObjectKey } from '@fairlead/kube'
 import type { RelatedKind } from '../engine/resource.ts'
-import { clientKind } from './client-kind.ts'
+import type { KindCache, KindCacheUse, Namespaces } from './kind-cache.ts'
+import { useKind } from './kind-cache.ts'
 
 /** The objects of one rule. Use ends when it is disposed. */
 export class RelatedCache implements Disposable {
   readonly rule: RelatedKind
-  readonly informers: readonly Informer[]
-  readonly #byName: ReadonlyMap<string, Informer> | undefined
-  readonly #uses: readonly InformerUse[]
+  readonly informers: readonly KindCache[]
+  readonly #byName: ReadonlyMap<string, KindCache> | undefined
+  readonly #uses: readonly KindCacheUse[]
 
-  constructor(pool: InformerPool, rule: RelatedKind) {
+  constructor(pool: InformerPool, rule: RelatedKind, namespaces?: Namespaces) {
     const { names, namespace, labelSelector } = rule.spec
     const scope = namespace === undefined ? {} : { namespace }
     this.rule = rule
     this.#uses =
       names === undefined
-        ? [pool.use(clientKind(rule), { ...scope, labelSelector })]
-        : names.map((name) => pool.use(clientKind(rule), { ...scope, fieldSelector: `metadata.name=${name}` }))
+        ? [useKind(pool, rule, namespaces, { ...scope, labelSelector })]
+        : names.map((name) => useKind(pool, rule, namespaces, { ...scope, fieldSelector: `metadata.name=${name}` }))
     this.informers = this.#uses.map(({ informer }) => informer)
     this.#byName = names && new Map(names.map((name, at) => [name, this.informers[at]!]))
   }

@@ -9,6 +9,7 @@ import type { ResourceName } from '../engine/kinds.ts'
 import { syncRequestOf } from '../engine/annotations.ts'
 import { isRelated, relatedObjects } from '../engine/related.ts'
 import { clientKind } from '../runtime/client-kind.ts'
+import type { Namespaces } from '../runtime/kind-cache.ts'
 import { RelatedCache } from '../runtime/related-cache.ts'
 import { isVisible, relatedRule, scopeOf } from './related-rules.ts'
 import { readCustomizeResponse } from './response.ts'
@@ -17,6 +18,8 @@ import type { HookCaller } from './sync-hooks.ts'
 /** Dependencies of {@link Customize}. */
 export interface CustomizeOptions {
   readonly pool: InformerPool
+  /** The namespaces that the controller is limited to; all when undefined. */
+  readonly namespaces: Namespaces
   readonly hook: HookCaller
   readonly version: HookVersion
   /** Returns when a sync of all parents was requested last. */
@@ -95,13 +98,13 @@ export class Customize implements Disposable {
   }
 
   async #ask(parent: KubeObject, of: string, signal: AbortSignal): Promise<Rules> {
-    const { hook, request, resolve, version, pool } = this.#options
+    const { hook, request, resolve, version, pool, namespaces: limits } = this.#options
     const { uid = '' } = parent.metadata
     const body = await hook.call({ request: request(parent), group: uid, signal })
     const kinds: RelatedKind[] = []
     for (const rule of readCustomizeResponse(body, hook.strict))
       kinds.push(relatedRule(rule, await resolve(rule), parent, version))
-    const caches = kinds.map((rule) => new RelatedCache(pool, rule))
+    const caches = kinds.map((rule) => new RelatedCache(pool, rule, limits))
     const selectsNamespaces = kinds.some(({ spec }) => spec.namespaceSelector !== undefined)
     const namespaces = selectsNamespaces ? pool.use(namespaceKind) : undefined
     const scope = scopeOf(parent, version)

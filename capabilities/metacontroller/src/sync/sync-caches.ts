@@ -1,5 +1,5 @@
 // The informers of one CompositeController or DecoratorController: parents, and children by their owner.
-import type { Informer, InformerPool, ObjectChange } from '@fairlead/controller'
+import type { InformerPool, ObjectChange } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { controllerOf } from '@fairlead/kube'
 import type { Child, ChildKind } from '../children/child.ts'
@@ -8,7 +8,8 @@ import type { Candidates } from '../children/claims.ts'
 import type { ResolvedResource } from '../engine/resource.ts'
 import { kindProblem } from '../runtime/caches.ts'
 import type { KindProblem } from '../runtime/caches.ts'
-import { clientKind } from '../runtime/client-kind.ts'
+import type { KindCache, Namespaces } from '../runtime/kind-cache.ts'
+import { useKind } from '../runtime/kind-cache.ts'
 import { revisionKind } from '../revisions/revision.ts'
 import type { Flavour } from './flavour.ts'
 
@@ -47,15 +48,15 @@ function orphanNamespace(object: KubeObject): readonly string[] {
 /** Informers in use until disposed. */
 export class SyncCaches implements Disposable {
   readonly #flavour: Flavour
-  readonly #parents: readonly Informer[]
-  readonly #children: readonly Informer[]
-  readonly #revisions: readonly Informer[]
+  readonly #parents: readonly KindCache[]
+  readonly #children: readonly KindCache[]
+  readonly #revisions: readonly KindCache[]
   readonly #uses: Disposable[] = []
 
-  constructor(pool: InformerPool, flavour: Flavour) {
+  constructor(pool: InformerPool, flavour: Flavour, namespaces: Namespaces) {
     this.#flavour = flavour
-    const use = (resource: ResolvedResource): Informer => {
-      const used = pool.use(clientKind(resource))
+    const use = (resource: ResolvedResource): KindCache => {
+      const used = useKind(pool, resource, namespaces)
       this.#uses.push(used)
       return used.informer
     }
@@ -127,7 +128,7 @@ export class SyncCaches implements Disposable {
     for (const use of this.#uses.splice(0).toReversed()) use[Symbol.dispose]()
   }
 
-  #all(): readonly Informer[] {
+  #all(): readonly KindCache[] {
     return [...this.#parents, ...this.#children, ...this.#revisions]
   }
 
@@ -141,10 +142,10 @@ export class SyncCaches implements Disposable {
 function candidates(
   { metadata: { uid = '', namespace } }: KubeObject,
   kinds: readonly ChildKind[],
-  informers: readonly Informer[],
+  informers: readonly KindCache[],
   adopts: boolean,
 ): Candidates {
-  const of = (select: (cache: Informer['lastKnown'], kind: ChildKind) => Iterable<KubeObject>): Child[] =>
+  const of = (select: (cache: KindCache['lastKnown'], kind: ChildKind) => Iterable<KubeObject>): Child[] =>
     kinds.flatMap((kind, at) => {
       const cache = informers[at]?.lastKnown
       return cache === undefined ? [] : [...select(cache, kind)].map((object) => ({ kind, object }))

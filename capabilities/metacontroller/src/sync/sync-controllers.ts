@@ -33,6 +33,7 @@ import { SyncRun } from './sync-run.ts'
 export interface SyncSpec extends HooksSpec {
   readonly resyncPeriodSeconds?: number
   readonly maxConcurrentCalls?: number
+  readonly namespaces?: readonly string[]
 }
 
 /** A kind of controllers. */
@@ -77,7 +78,11 @@ export class SyncControllers<C extends KubeObject> {
       noteOf: (event, { metadata }) => `${event} controller: ${metadata.name ?? ''}`,
       refusal: refusalEvent,
       onStopped: async (run, next) => {
-        if (next === 'deleted') await run.removeFinalizers()
+        if (next === 'deleted') return run.removeFinalizers()
+        const now = manager.informers.peek(options.kind)?.lastKnown.get(run.controller.metadata.name ?? '')
+        const namespaces = now === undefined ? undefined : options.specOf(now).namespaces
+        if (namespaces !== undefined)
+          await run.removeFinalizers(({ metadata }) => !namespaces.includes(metadata.namespace ?? ''))
       },
     })
     manager
@@ -130,6 +135,7 @@ export class SyncControllers<C extends KubeObject> {
       current,
       flavour,
       hooks,
+      namespaces: spec.namespaces,
       resyncPeriodSeconds: spec.resyncPeriodSeconds,
       workers: spec.maxConcurrentCalls ?? workers,
       strategy: applyManager === undefined ? new DynamicApply() : new ServerSideApply(applyManager),

@@ -19,6 +19,7 @@ import type { KindProblem } from '../runtime/caches.ts'
 import { GroupFailures, messageOf } from '../runtime/group-failures.ts'
 import { isNewVersion } from '../runtime/group-index.ts'
 import type { FailingGroup, GroupRef } from '../runtime/group-state.ts'
+import type { Namespaces } from '../runtime/kind-cache.ts'
 import { GroupState, groupId } from '../runtime/group-state.ts'
 import { Customize } from './customize.ts'
 import type { Flavour } from './flavour.ts'
@@ -49,6 +50,8 @@ export interface SyncRunOptions {
   readonly flavour: Flavour
   readonly hooks: SyncHooks
   readonly resyncPeriodSeconds: number | undefined
+  /** The namespaces that the controller is limited to; all when undefined. */
+  readonly namespaces: Namespaces
   /** Parents synced at a time. */
   readonly workers: number
   /** The way in which children are written. */
@@ -81,7 +84,7 @@ export class SyncRun {
     this.#options = options
     this.controller = controller
     const name = controller.metadata.name ?? ''
-    this.#caches = new SyncCaches(manager.informers, flavour)
+    this.#caches = new SyncCaches(manager.informers, flavour, options.namespaces)
     this.loop = manager.loop<GroupRef>({
       name: `${flavour.controllerType}-${name}`,
       id: groupId,
@@ -111,6 +114,7 @@ export class SyncRun {
         ? undefined
         : new Customize({
             pool: manager.informers,
+            namespaces: options.namespaces,
             hook: hooks.customize.caller,
             version: hooks.customize.version,
             request: (parent) => customizeRequest(current(), parent),
@@ -164,12 +168,15 @@ export class SyncRun {
   }
 
   /**
-   * Removes the finalizer from all parents: the controller is deleted and will finalize nothing any more. Call it after
-   * {@link SyncRun.stop}, or a sync puts it on again.
+   * Removes the finalizer from all parents, or from those given: the controller is deleted, or limited to other
+   * namespaces, and will finalize nothing there any more. Call it after {@link SyncRun.stop}, or a sync puts it on
+   * again.
    */
-  async removeFinalizers(): Promise<void> {
+  async removeFinalizers(isLeft: (parent: KubeObject) => boolean = () => true): Promise<void> {
     const { finalizer } = this.#options.flavour
-    const parents = [...this.#parents.values()].filter(({ object }) => hasFinalizer(object, finalizer))
+    const parents = [...this.#parents.values()].filter(
+      ({ object }) => hasFinalizer(object, finalizer) && isLeft(object),
+    )
     for (const { object } of parents) {
       try {
         await this.#removeFinalizer(object)

@@ -46,6 +46,7 @@ test("commands that use a cluster have kubectl's flags", () => {
     'run',
     'backup',
     'restore',
+    'metacontroller record',
     'metacontroller drift',
     'metacontroller sync',
     'metacontroller rbac',

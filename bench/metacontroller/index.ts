@@ -34,7 +34,8 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     title: `one child of ${children} changes`,
     measure: oneChange,
     figures: {
-      'hook calls': { exact: true, most: () => 1 },
+      // Not exact: two, as those of Metacontroller (limits.ts).
+      'hook calls': { most: () => 1 },
       'bytes sent': { most: (peer) => peer?.['bytes sent'] },
       writes: { exact: true, most: () => 1 },
       'ms to the write': { digits: 1, most: (peer) => half(peer?.['ms to the write']) },

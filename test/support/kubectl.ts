@@ -51,7 +51,8 @@ export class Kubectl implements Disposable {
     writeFileSync(this.#kubeconfig, kubeconfig, { mode: 0o600 })
   }
 
-  run(args: readonly string[], stdin?: string): Promise<KubectlResult> {
+  /** Runs it; `variables` are added to its environment. */
+  run(args: readonly string[], stdin?: string, variables: NodeJS.ProcessEnv = {}): Promise<KubectlResult> {
     return new Promise((resolve, reject) => {
       const child = spawn(this.#binary, args, {
         cwd: this.#home,
@@ -63,6 +64,7 @@ export class Kubectl implements Disposable {
           KUBECONFIG: this.#kubeconfig,
           LC_ALL: 'C',
           TZ: 'UTC',
+          ...variables,
         },
       })
       let stdout = ''

@@ -45,6 +45,7 @@ export const aws: Capability = {
       resources: (kind, region, _object, endpoint) => connection.manager(kind, region, endpoint),
       settings: {
         deletionPolicy: flags.deletionPolicy,
+        lateInitialize: flags.lateInitialize,
         resync: flags.resync,
         ...(flags.endpointUrls === undefined ? {} : { endpointUrls: flags.endpointUrls }),
         ...(flags.accountId === undefined ? {} : { accountId: flags.accountId }),

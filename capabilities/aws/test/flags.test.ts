@@ -14,6 +14,7 @@ test('no flag gives the defaults of ACK', () => {
   expect(flags).toEqual({
     deletionPolicy: 'delete',
     crossNamespace: false,
+    lateInitialize: false,
     resync: 36_000_000,
     resyncOf: new Map(),
   })
@@ -43,6 +44,7 @@ test.each([
   ['colour', 'red', 'colour: there is no such setting; there are deletion-policy, enable-cross-namespace, '],
   ['deletion-policy', 'Retain', 'deletion-policy=Retain: write delete or retain'],
   ['enable-cross-namespace', 'yes', 'enable-cross-namespace=yes: write true or false'],
+  ['late-initialize', 'yes', 'late-initialize=yes: write true or false'],
   ['reconcile-default-resync-seconds', '0', 'reconcile-default-resync-seconds=0: write a number of seconds from 1'],
   ['reconcile-default-resync-seconds', '1e9', 'reconcile-default-resync-seconds=1e9: write a number of seconds from 1'],
   ['reconcile-resource-resync-seconds', 'Bucket=5', 'there is no kind Bucket; write <kind>=<seconds>'],

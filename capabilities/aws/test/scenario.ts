@@ -2,8 +2,8 @@
 // gives as state takes the place of the read that our engine begins with.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { AwsError, finalizerOf, lateInitialized, reconcileResource, resourceKinds } from '@fairlead/aws'
-import type { Observed, Outcome, ResourceKind, ResourceManager } from '@fairlead/aws'
+import { AwsError, finalizerOf, reconcileResource, resourceKinds, withLateFields } from '@fairlead/aws'
+import type { LateFields, Observed, Outcome, ResourceKind, ResourceManager } from '@fairlead/aws'
 import { managerFor, serviceModel } from '@fairlead/aws/services'
 import type { ApiObject, ServiceApi } from '@fairlead/aws/services'
 import { parseYaml } from '@fairlead/kube'
@@ -157,16 +157,9 @@ export async function play(scenario: Scenario): Promise<Played> {
     unexpected: api.unexpected,
     left: api.left.map(({ operation }) => operation),
   })
-  if (scenario.invoke === 'LateInitialize') {
-    const observed = await own.read(spec, {})
-    const { conditions = [], ...status } = (object['status'] ?? {}) as JsonObject
-    return ended({
-      spec: lateInitialized(kind, spec, observed?.spec ?? {}),
-      status,
-      conditions: conditions as unknown as readonly Condition[],
-      error: undefined,
-    })
-  }
+  let filled: LateFields = new Map()
+  const fill = async (fields: LateFields): Promise<undefined> => void (filled = fields)
+  const isLate = scenario.invoke === 'LateInitialize'
   const { latest_state: latest } = scenario.given
   const states: Readonly<Record<string, () => Observed | undefined>> = {
     Create: () => undefined,
@@ -184,11 +177,12 @@ export async function play(scenario: Scenario): Promise<Played> {
     object,
     kind,
     finalizer: finalizerOf(kind),
-    settings: { deletionPolicy: 'delete', resync: 36_000_000, region: 'us-west-2', tags: {} },
+    settings: { deletionPolicy: 'delete', resync: 36_000_000, region: 'us-west-2', tags: {}, lateInitialize: isLate },
     now,
-    manager,
+    // A suite says nothing of tags: the resource has those of the spec.
+    manager: isLate ? { ...manager, tags: async () => tagsOf(spec) } : manager,
     referents: { read: () => ({ state: 'absent' }), permission: () => 'denied', cycle: () => undefined },
-    store: { hold: async () => {}, release: async () => {}, record: async () => {}, annotate: async () => {} },
+    store: { hold: async () => {}, release: async () => {}, record: async () => {}, annotate: async () => {}, fill },
     dependents: () => [],
   })
   const {
@@ -199,11 +193,17 @@ export async function play(scenario: Scenario): Promise<Played> {
     readonly conditions?: readonly Condition[]
   }
   return ended({
-    spec: { ...withoutDescribed(kind, spec, read), ...read?.spec },
+    // The late fields are the only ones of the resource that come into the spec.
+    spec: isLate ? withLateFields(spec, filled) : { ...withoutDescribed(kind, spec, read), ...read?.spec },
     status,
     conditions,
     error: errorOf(outcome, conditions),
   })
+}
+
+function tagsOf({ tags = [] }: JsonObject): Readonly<Record<string, string>> {
+  const list = tags as unknown as readonly { readonly key: string; readonly value: string }[]
+  return Object.fromEntries(list.map(({ key, value }) => [key, value]))
 }
 
 /** Returns the fields of a spec that a read says nothing about. */

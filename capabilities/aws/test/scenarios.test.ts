@@ -1,5 +1,5 @@
 // The scenario suites of ACK's SageMaker controller. States are compared as ACK compares them; of conditions type and
-// status. Not compared: ACK.LateInitialized (the spec is never written), Synced after a failed call (ours is Unknown, as
+// status. Not compared: Synced after a failed call (ours is Unknown, as
 // in the present runtime of ACK), the Recoverable of a mere wait, a False that ours expresses by no condition, and Synced
 // of a new endpoint: it is True there, while ours shows the status Creating from the creation on.
 import type { JsonObject } from '@fairlead/kube'
@@ -71,7 +71,6 @@ describeData(
       expect((ours as JsonObject | undefined)?.['arn']).toEqual((ackResourceMetadata as JsonObject)['arn'])
       const wanted = conditionsIn(expected['status'] as JsonObject).filter(
         ({ type, status: value }) =>
-          type !== 'ACK.LateInitialized' &&
           !(['ACK.Terminal', 'ACK.Recoverable'].includes(type) && value === 'False') &&
           !(type === 'ACK.ResourceSynced' && isFailed && value !== 'False') &&
           !(type === 'ACK.ResourceSynced' && scenario.invoke === 'Create') &&

@@ -13,6 +13,7 @@ export type {
   ReferringKind,
   WaitFor,
 } from './engine/reference-table.ts'
+export { valueAt, withValue } from './engine/occurrences.ts'
 export { formatId, idKey } from './engine/object-id.ts'
 export type { ObjectId } from './engine/object-id.ts'
 

@@ -213,6 +213,13 @@ describe('a configuration of references', () => {
     expect(book?.references).toMatchObject([{ refPath: 'authorRef', bothSet: 'reject' }])
   })
 
+  test('lists the fields that the service fills in where the spec has them, by their names there', () => {
+    const late = { late_initialize: { min_backoff_seconds: 5, skip_incomplete_check: {} } }
+    const fields = { ShelfIds: late, 'Chapters.EditorId': { late_initialize: null }, State: late, Missing: late }
+    const [book] = made({ resources: { Book: { fields } } }).kinds
+    expect(book?.lateInitialized).toEqual(['chapters.editorID', 'shelfIDs'])
+  })
+
   test('takes further kinds, a template and the sort of an identifier', async () => {
     const more = {
       kinds: [{ resource: 'Team', service_name: 'people', path: 'Spec.Name' }],
@@ -322,6 +329,11 @@ describe('a wrong configuration', () => {
   })
   test.each<[string, JsonObject, string]>([
     ['an unknown key', { resource: {} }, 'InvalidConfig: generator.yaml: the file: unknown key resource'],
+    [
+      'an unknown key of late initialisation',
+      fieldOf('Name', { late_initialize: { seconds: 5 } }),
+      'fields.Name.late_initialize: unknown key seconds',
+    ],
     ['an unknown key of a field', fieldOf('Name', { is_imutable: true }), 'unknown key is_imutable'],
     [
       'a wrong type',

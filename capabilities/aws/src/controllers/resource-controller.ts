@@ -143,6 +143,7 @@ export class ResourceControllers implements Disposable {
         referents: this.#watch,
         store: new ClusterStore({
           client,
+          specClient: this.#manager.client,
           object,
           status,
           finalizer,

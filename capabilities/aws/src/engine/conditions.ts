@@ -10,6 +10,7 @@ export const conditionTypes = {
   terminal: 'ACK.Terminal',
   recoverable: 'ACK.Recoverable',
   advisory: 'ACK.Advisory',
+  lateInitialized: 'ACK.LateInitialized',
   adopted: 'ACK.Adopted',
 } as const
 
@@ -28,6 +29,8 @@ export interface Findings {
   readonly recoverable?: Finding
   readonly advisories?: readonly Finding[]
   readonly adopted?: boolean
+  /** Of fields that the service fills in; undefined where none is copied. */
+  readonly lateInitialized?: Finding & { readonly status: 'True' | 'False' | 'Unknown' }
 }
 
 function readyOf({ synced, terminal, recoverable }: Findings): Condition {
@@ -38,7 +41,7 @@ function readyOf({ synced, terminal, recoverable }: Findings): Condition {
 
 /** Returns the conditions, in a fixed order. */
 export function conditionsFor(found: Findings): readonly Condition[] {
-  const { references, synced, terminal, recoverable, advisories = [], adopted } = found
+  const { references, synced, terminal, recoverable, advisories = [], adopted, lateInitialized: late } = found
   const [first] = advisories
   const message = advisories.map((one) => one.message).join('; ')
   return [
@@ -49,6 +52,9 @@ export function conditionsFor(found: Findings): readonly Condition[] {
     ...(terminal === undefined ? [] : [condition(conditionTypes.terminal, true, terminal)]),
     ...(recoverable === undefined ? [] : [condition(conditionTypes.recoverable, true, recoverable)]),
     ...(first === undefined ? [] : [condition(conditionTypes.advisory, true, { reason: first.reason, message })]),
+    ...(late === undefined
+      ? []
+      : [condition(conditionTypes.lateInitialized, late.status, { reason: late.reason, message: late.message })]),
     condition(conditionTypes.synced, synced.status, { reason: synced.reason, message: synced.message }),
     readyOf(found),
   ]

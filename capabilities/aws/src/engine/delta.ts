@@ -80,12 +80,3 @@ export function withoutReferences(value: JsonValue, references: ReadonlySet<stri
     }),
   )
 }
-
-/** Returns the spec with the values that the service filled in, for the fields that it lacks. */
-export function lateInitialized(kind: ResourceKind, spec: JsonObject, observed: JsonObject): JsonObject {
-  const filled = kind.lateInitialized.flatMap((name) => {
-    const value = ownValue(observed, name)
-    return ownValue(spec, name) === undefined && value !== undefined && value !== null ? [[name, value] as const] : []
-  })
-  return filled.length === 0 ? spec : { ...spec, ...Object.fromEntries(filled) }
-}

@@ -12,6 +12,8 @@ export interface Flags extends Pick<Settings, 'deletionPolicy' | 'resync'>, Omit
   readonly resourceTags?: readonly TagTemplate[]
   /** Set when references may cross namespaces without a ReferenceGrant. */
   readonly crossNamespace: boolean
+  /** Set when values that the service filled in are copied into specs. */
+  readonly lateInitialize: boolean
   /** Milliseconds until a resource in the wanted state is read again, by the kind in lower case. */
   readonly resyncOf: ReadonlyMap<string, number>
 }
@@ -34,6 +36,10 @@ const parsers: Readonly<Record<string, Parse>> = {
     if (value !== 'true' && value !== 'false')
       throw new SettingError(`enable-cross-namespace=${value}: write true or false`)
     return { ...flags, crossNamespace: value === 'true' }
+  },
+  'late-initialize': (flags, value) => {
+    if (value !== 'true' && value !== 'false') throw new SettingError(`late-initialize=${value}: write true or false`)
+    return { ...flags, lateInitialize: value === 'true' }
   },
   'allowed-endpoint-urls': (flags, value) => ({
     ...flags,
@@ -83,7 +89,13 @@ export function parseFlags(
   kinds: readonly ResourceKind[],
   fallback: Pick<Flags, 'crossNamespace'>,
 ): Flags {
-  let flags: Flags = { ...fallback, deletionPolicy: 'delete', resync: defaultResync, resyncOf: new Map() }
+  let flags: Flags = {
+    ...fallback,
+    deletionPolicy: 'delete',
+    lateInitialize: false,
+    resync: defaultResync,
+    resyncOf: new Map(),
+  }
   for (const [name, value] of given) {
     const parse = parsers[name]
     if (parse === undefined)

@@ -1,5 +1,5 @@
 // The kinds of this package, with the facts of originals/ack.md §9.
-import { referenceTable } from '../generated/references.ts'
+import { lateInitializedFields, referenceTable } from '../generated/references.ts'
 import type { ResourceKind } from './resource-kind.ts'
 
 export const iamGroup = 'iam.services.k8s.aws'
@@ -10,12 +10,15 @@ function rowsOf(group: string, kind: string): ResourceKind['rows'] {
   return referenceTable[`${group}/${kind}`] ?? []
 }
 
+function lateFieldsOf(group: string, kind: string): readonly string[] {
+  return lateInitializedFields[`${group}/${kind}`] ?? []
+}
+
 const iam = {
   group: iamGroup,
   version,
   // Reads of IAM are eventually consistent.
   visibleAfter: 10_000,
-  lateInitialized: ['path'],
   uncompared: ['tags', 'path'],
   terminalCodes: [
     'InvalidInput',
@@ -40,10 +43,10 @@ export const roleKind: ResourceKind = {
   kind: 'Role',
   plural: 'roles',
   rows: rowsOf(iamGroup, 'Role'),
+  lateInitialized: lateFieldsOf(iamGroup, 'Role'),
   keyPaths: ['name'],
   updatable: true,
   cleared: ['description', 'inlinePolicies', 'permissionsBoundary', 'policies'],
-  lateInitialized: ['path', 'maxSessionDuration'],
   documents: ['assumeRolePolicyDocument'],
 }
 
@@ -53,6 +56,7 @@ export const policyKind: ResourceKind = {
   kind: 'Policy',
   plural: 'policies',
   rows: rowsOf(iamGroup, 'Policy'),
+  lateInitialized: lateFieldsOf(iamGroup, 'Policy'),
   keyPaths: ['name'],
   updatable: true,
   uncompared: ['tags', 'path', 'description'],
@@ -66,10 +70,10 @@ export const modelKind: ResourceKind = {
   kind: 'Model',
   plural: 'models',
   rows: rowsOf(sagemakerGroup, 'Model'),
+  lateInitialized: lateFieldsOf(sagemakerGroup, 'Model'),
   keyPaths: ['modelName'],
   updatable: false,
   uncompared: ['tags'],
-  lateInitialized: ['enableNetworkIsolation'],
 }
 
 /** EndpointConfig of SageMaker. */
@@ -78,10 +82,10 @@ export const endpointConfigKind: ResourceKind = {
   kind: 'EndpointConfig',
   plural: 'endpointconfigs',
   rows: rowsOf(sagemakerGroup, 'EndpointConfig'),
+  lateInitialized: lateFieldsOf(sagemakerGroup, 'EndpointConfig'),
   keyPaths: ['endpointConfigName'],
   updatable: false,
   uncompared: ['tags'],
-  lateInitialized: ['enableNetworkIsolation'],
 }
 
 /** Endpoint of SageMaker. */
@@ -90,11 +94,11 @@ export const endpointKind: ResourceKind = {
   kind: 'Endpoint',
   plural: 'endpoints',
   rows: rowsOf(sagemakerGroup, 'Endpoint'),
+  lateInitialized: lateFieldsOf(sagemakerGroup, 'Endpoint'),
   keyPaths: ['endpointName'],
   updatable: true,
   // A deployment configuration says how to update, not what.
   uncompared: ['tags', 'deploymentConfig'],
-  lateInitialized: [],
   states: {
     field: 'endpointStatus',
     modifying: ['Creating', 'Updating', 'SystemUpdating', 'RollingBack', 'Deleting'],

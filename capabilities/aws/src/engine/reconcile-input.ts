@@ -2,6 +2,7 @@
 import type { KubeObject } from '@fairlead/kube'
 import type { DependentState, ObjectId, Referents } from '@fairlead/references'
 import type { AwsError } from './aws-error.ts'
+import type { LateFields } from './late-initialize.ts'
 import type { Annotations } from './policies.ts'
 import type { ResourceKind } from './resource-kind.ts'
 import type { ResourceManager } from './resource-manager.ts'
@@ -16,6 +17,11 @@ export interface ObjectStore {
   /** Writes the status. Called before a creation, so that its keys survive a crash. */
   record(status: ResourceStatus): Promise<void>
   annotate(annotations: Readonly<Record<string, string>>): Promise<void>
+  /**
+   * Writes fields that the spec lacks; one that another client set meanwhile stays as it is. Returns why the server
+   * refused them, undefined when it did not.
+   */
+  fill(fields: LateFields): Promise<string | undefined>
 }
 
 /** Settings of all objects of a process. */
@@ -24,6 +30,8 @@ export interface Settings {
   /** Milliseconds until a resource in the wanted state is read again. */
   readonly resync: number
   readonly region: string
+  /** Set when values that the service filled in are copied into the spec; false when left out. */
+  readonly lateInitialize?: boolean
   /** Tags of every created resource. */
   readonly tags: Readonly<Record<string, string>>
 }

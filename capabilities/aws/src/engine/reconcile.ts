@@ -10,10 +10,11 @@ import type { Finding, Findings } from './conditions.ts'
 import { deleteResource } from './delete.ts'
 import { deltaOf, withoutReferences } from './delta.ts'
 import { creationTags, isOwn, ownerOf } from './ownership.ts'
+import { lacksLateFields, lateFields } from './late-initialize.ts'
 import { adoptedAnnotation, policiesOf } from './policies.ts'
 import type { Policies } from './policies.ts'
 import type { Outcome, ReconcileInput } from './reconcile-input.ts'
-import { mayAppear, pollInterval, propagationRetry, visibilityRetry } from './requeue.ts'
+import { lateReadDelay, mayAppear, pollInterval, propagationRetry, visibilityRetry } from './requeue.ts'
 import { stateOf } from './resource-kind.ts'
 import type { Observed } from './resource-manager.ts'
 import { tagChange, tagsOf, withoutSystemTags } from './tag-delta.ts'
@@ -51,6 +52,7 @@ class Reconcile {
   /** Fields of the status; those of the last one until the resource was read. */
   #fields: JsonObject
   #observed: Observed | undefined
+  #late: Findings['lateInitialized']
 
   constructor(input: ReconcileInput, policies: Policies) {
     this.#input = input
@@ -92,7 +94,7 @@ class Reconcile {
     if (resolved === undefined) return this.#kept({})
     await this.#tag(own, observed)
     const fields = deltaOf(kind, own, observed.spec)
-    return fields.length === 0 ? this.#kept({}) : this.#update(own, observed, fields)
+    return fields.length === 0 ? this.#settled(own, observed) : this.#update(own, observed, fields)
   }
 
   /** Changes the tags of a resource to those of the spec. */
@@ -139,7 +141,8 @@ class Reconcile {
     this.#saw(created)
     // What the creation does not take is added by an update.
     const missing = deltaOf(kind, spec, created.spec)
-    return missing.length === 0 || !kind.updatable ? this.#kept({}) : this.#update(spec, created, missing)
+    if (missing.length > 0 && kind.updatable) return this.#update(spec, created, missing)
+    return this.#afterWrite(spec)
   }
 
   /** Takes an existing resource over, or returns why it is left alone. */
@@ -188,6 +191,30 @@ class Reconcile {
     })
     if (annotations !== undefined) await store.annotate(annotations)
     this.#saw(updated)
+    return this.#afterWrite(spec)
+  }
+
+  /** Returns the outcome of a resource that was written: what the service filled in, the next read shows. */
+  #afterWrite(spec: JsonObject): Outcome {
+    const { kind, settings } = this.#input
+    const kept = this.#kept({})
+    if (settings.lateInitialize !== true || !lacksLateFields(kind, spec)) return kept
+    return { ...kept, requeueAfter: Math.min(kept.requeueAfter ?? lateReadDelay, lateReadDelay) }
+  }
+
+  /** Copies what the service filled in into the spec, where the settings ask for it. */
+  async #settled(spec: JsonObject, observed: Observed): Promise<Outcome> {
+    const { kind, settings, store } = this.#input
+    if (settings.lateInitialize !== true || kind.lateInitialized.length === 0) return this.#kept({})
+    if (stateOf(kind, observed.status).state === 'modifying') return this.#kept({})
+    const fields = lateFields(kind, spec, observed.spec)
+    const refusal = fields.size === 0 ? undefined : await store.fill(fields)
+    const message = refusal ?? 'every field that the service filled in is in the spec'
+    this.#late = {
+      status: refusal === undefined ? 'True' : 'False',
+      reason: refusal === undefined ? 'LateInitialized' : 'SpecRefused',
+      message,
+    }
     return this.#kept({})
   }
 
@@ -270,6 +297,7 @@ class Reconcile {
       ...found,
       ...(resolved === undefined ? {} : { references: resolved }),
       advisories: [...(found.advisories ?? []), ...advisories],
+      ...(this.#late === undefined ? {} : { lateInitialized: this.#late }),
       adopted: this.#policies.adoption !== 'none' && this.#observed !== undefined,
     })
     return {

@@ -9,6 +9,8 @@ import { confirmedArn, statusOf } from './resource-status.ts'
 export const propagationRetry = 2_000
 /** Milliseconds between two reads while a new resource is not seen yet. */
 export const visibilityRetry = 2_000
+/** Milliseconds after a creation until a resource is read for the values that the service filled in. */
+export const lateReadDelay = 2_000
 const shortestPoll = 2_000
 const longestPoll = 30_000
 

@@ -30,7 +30,7 @@ export interface ResourceKind {
   readonly uncompared: readonly string[]
   /** Top-level fields that are empty in AWS when the spec lacks them. What else the spec lacks, the service decides. */
   readonly cleared: readonly string[]
-  /** Top-level fields that the service fills in, and that may be copied into a spec that lacks them. */
+  /** Paths below the spec of fields that the service fills in, and that may be copied into a spec that lacks them. */
   readonly lateInitialized: readonly string[]
   /** Top-level fields that hold policy documents: compared by their meaning. */
   readonly documents: readonly string[]

@@ -97,3 +97,21 @@ export const referenceTable: ReferenceTable = {
     }
   ]
 }
+
+/** Paths below the spec of the fields that the service fills in when they are left out: group/kind -> paths. */
+export const lateInitializedFields: Readonly<Record<string, readonly string[]>> = {
+  "iam.services.k8s.aws/Policy": [
+    "path"
+  ],
+  "iam.services.k8s.aws/Role": [
+    "maxSessionDuration",
+    "path"
+  ],
+  "sagemaker.services.k8s.aws/Endpoint": [],
+  "sagemaker.services.k8s.aws/EndpointConfig": [
+    "enableNetworkIsolation"
+  ],
+  "sagemaker.services.k8s.aws/Model": [
+    "enableNetworkIsolation"
+  ]
+}

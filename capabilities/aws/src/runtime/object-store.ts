@@ -1,16 +1,23 @@
 // The store port of a reconcile on the cluster side: finalizer, status and annotations of one object.
 import type { Client } from '@fairlead/client'
-import { kindOfObject } from '@fairlead/client'
+import { appliedFields, kindOfObject } from '@fairlead/client'
 import { addFinalizer, hasFinalizer, removeFinalizer } from '@fairlead/controller'
 import type { StatusWriter } from '@fairlead/controller'
-import { conflict, formatKey, isTerminating, keyOf, parseApiVersion } from '@fairlead/kube'
-import type { KubeObject } from '@fairlead/kube'
+import { conflict, formatKey, isConflict, isInvalid, isTerminating, keyOf, parseApiVersion } from '@fairlead/kube'
+import type { JsonObject, KubeObject } from '@fairlead/kube'
+import { withLateFields } from '../engine/late-initialize.ts'
+import type { LateFields } from '../engine/late-initialize.ts'
 import type { ObjectStore } from '../engine/reconcile-input.ts'
 import type { ResourceStatus } from '../engine/resource-status.ts'
+
+/** Field manager of the fields that the service filled in: nobody else's field is ever its own. */
+export const lateManager = 'fairlead-late-initialize'
 
 /** Options of a {@link ClusterStore}. */
 export interface ClusterStoreOptions {
   readonly client: Client
+  /** Writes the spec: a client whose writes wake the controller, as those of others do. */
+  readonly specClient: Client
   readonly object: KubeObject
   readonly status: StatusWriter
   readonly finalizer: string
@@ -58,6 +65,25 @@ export class ClusterStore implements ObjectStore {
     const { client, object } = this.#options
     const merge = { metadata: { uid: object.metadata.uid ?? null, annotations } }
     await client.patch(kindOfObject(object), formatKey(keyOf(object)), { merge })
+  }
+
+  async fill(fields: LateFields): Promise<string | undefined> {
+    const { specClient, object } = this.#options
+    const { apiVersion, kind, metadata } = object
+    const { name, namespace, uid } = metadata
+    // An apply takes back what it leaves out: what was filled in before is a part of it.
+    const before = (appliedFields(object, lateManager)?.['spec'] ?? {}) as JsonObject
+    const spec = withLateFields(before, fields)
+    const configuration = { apiVersion, kind, metadata: { name, namespace, uid }, spec } as unknown as KubeObject
+    try {
+      await specClient.with({ manager: lateManager }).apply(configuration, { force: false })
+    } catch (error) {
+      // Somebody else set the field, or the object is gone: its event brings the next run.
+      if (isConflict(error)) return undefined
+      if (isInvalid(error)) return error.message
+      throw error
+    }
+    return undefined
   }
 
   /** Returns the object as it is now; undefined when it, or this one of its name, does not exist. */

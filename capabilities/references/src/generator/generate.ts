@@ -41,6 +41,8 @@ export interface GeneratedKind {
   readonly crd: KubeObject
   readonly references: readonly GeneratedReference[]
   readonly rules: readonly OneOfRule[]
+  /** Paths below the spec of fields that the service fills in (`late_initialize`), sorted. */
+  readonly lateInitialized: readonly string[]
 }
 
 /** Everything that is generated for a service. */
@@ -104,8 +106,12 @@ function kindOf(
   }
   const { rows, rules } = addReferences(spec, configured, { kind: resource.name, service, version, naming, bothSet })
   const crd = definition({ kind, plural, service, version, spec, status, resource, rows })
+  const lateInitialized = [...resource.config.fields]
+    .filter(([path, field]) => field.lateInitialized && hasField(spec, path.split('.')))
+    .map(([path]) => path.split('.').map(fieldName).join('.'))
+    .toSorted()
   const renamed = rules.map(({ at, fields }) => ({ at: `${kind}${at.slice(resource.name.length)}`, fields }))
-  return { kind, plural, crd, references: rows, rules: renamed }
+  return { kind, plural, crd, references: rows, rules: renamed, lateInitialized }
 }
 
 /** Reports whether a path of API names leads to a property, through lists. */

@@ -37,6 +37,8 @@ export interface FieldConfig {
   readonly readOnly: boolean
   readonly arn: boolean
   readonly secret: boolean
+  /** Set for a field that the service fills in when it is left out, and that may then be copied into the spec. */
+  readonly lateInitialized: boolean
   /** Field of another operation, as `{operation, path}`. */
   readonly from?: { readonly operation: string; readonly path: string }
   /** Type in Go's spelling, such as `[]*string`. */
@@ -325,6 +327,7 @@ function fieldConfig(value: JsonValue, at: string): FieldConfig {
     readOnly: is('is_read_only'),
     arn: is('is_arn'),
     secret: is('is_secret'),
+    lateInitialized: isLateInitialized(config['late_initialize'], `${at}.late_initialize`),
     ...defined({
       references:
         config['references'] === undefined ? undefined : ackReference(config['references'], `${at}.references`),
@@ -347,6 +350,13 @@ function fieldConfig(value: JsonValue, at: string): FieldConfig {
       },
     }),
   }
+}
+
+/** Reads `late_initialize`. Its pauses have no effect: a value that the service has is there with the first read. */
+function isLateInitialized(value: JsonValue | undefined, at: string): boolean {
+  if (value === undefined) return false
+  mapAt(value, at, ['min_backoff_seconds', 'max_backoff_seconds', 'skip_incomplete_check'])
+  return true
 }
 
 const bothSets: readonly BothSet[] = ['prefer_external', 'reject']

@@ -89,6 +89,7 @@ async function reconcileOnce(given: ReconcileCase): Promise<Result> {
       release: async () => void (held = false),
       record: async () => {},
       annotate: async () => {},
+      fill: async () => undefined,
     },
     dependents: () =>
       index.dependentsOf(id).map((dependent) => {

@@ -53,6 +53,7 @@ const parts: readonly Part[] = [
   }),
   larger('commands without a server', 'apps/cli/test/unreachable-server.test.ts', { FAIRLEAD_ALL_CASES: '1' }),
   larger('lost responses of AWS', 'capabilities/aws/test/lost-responses.test.ts', { FAIRLEAD_ALL_CASES: '1' }),
+  larger('kill after creations in AWS', 'capabilities/aws/test/killed.test.ts', { FAIRLEAD_ALL_CASES: '1' }),
   larger('AWS resources on moto', 'capabilities/aws/test/moto.test.ts', { FAIRLEAD_MOTO: '1' }),
   larger('shards', 'foundation/controller/test/shards.test.ts', { FAIRLEAD_SHARD_RUNS: '200' }),
   { name: 'disruptions', program: 'faults/every-disruption.ts', args: [] },

@@ -4,7 +4,7 @@ import { objectReference } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { describe, expect, test } from 'vitest'
 import { eventually } from '../../../test/support/until.ts'
-import { Stage, app, appObject, database, databaseObject, role, ruleKind, ruleObject, tenant } from './stage.ts'
+import { Stage, app, appObject, database, databaseObject, role, ruleKind, ruleObject, tenant, userOf } from './stage.ts'
 
 describe('a rule with references in annotations', () => {
   test('sets the field, follows the source, and keeps the last value when the source is deleted', async () => {
@@ -167,6 +167,58 @@ describe('borders', () => {
     expect(await stage.host('a', 'web')).toBe('secret.example')
   })
 
+  test('no label, annotation, owner reference, manager or grant that a user of the namespace writes lets a value in', async () => {
+    await using stage = await Stage.start([...tenant('a'), ...tenant('b'), ...readOfB, ruleObject(), userOf('a')])
+    await stage.client.apply(databaseObject('b', 'db'))
+    await stage.setHost('b', 'db', 'secret.example')
+    const { uid = '' } = (await stage.client.get(database, 'b/db')).metadata
+    const owner = { apiVersion: database.apiVersion, kind: database.kind, name: 'db', uid }
+    const user = stage.server.client({ as: { name: 'user-of-a', groups: [] } })
+    const marks: Readonly<Record<string, string>> = {
+      'app.kubernetes.io/managed-by': 'fairlead-references',
+      'app.kubernetes.io/instance': 'b',
+      'references.fairlead.dev/grant': 'b/to-a',
+      'references.fairlead.dev/namespace': 'b',
+      'rbac.fairlead.dev/aggregate-to-references': 'true',
+    }
+    const forged: readonly (readonly [name: string, metadata: object, manager?: string])[] = [
+      ['plain', {}],
+      ['labels', { labels: { ...marks, 'references.fairlead.dev/grant': 'to-a' } }],
+      ['annotations', { annotations: { ...marks, 'kubernetes.io/namespace': 'b' } }],
+      ['owned', { ownerReferences: [owner] }],
+      ['controlled', { ownerReferences: [{ ...owner, controller: true }] }],
+      ['managed', {}, 'fairlead-references-hosts'],
+    ]
+    for (const [name, metadata, manager = 'kubectl'] of forged) {
+      const web = appObject('a', name, {
+        annotation: 'b/db',
+        ...(manager === 'kubectl' ? {} : { host: 'mine.example' }),
+      })
+      const annotations = { ...(metadata as KubeObject['metadata']).annotations, ...web.metadata.annotations }
+      await user.with({ manager }).apply({ ...web, metadata: { ...web.metadata, ...metadata, annotations } })
+    }
+    // An owner in another namespace counts as absent: the garbage collector deletes what it owns.
+    const lasting = forged.flatMap(([name]) => (['owned', 'controlled'].includes(name) ? [] : [name]))
+    // A grant of the user's own namespace grants nothing of another; in that one the user writes none.
+    await user.create({ ...grant, metadata: { name: 'to-a', namespace: 'a' } })
+    await expect(user.create(grant)).rejects.toThrow('forbidden')
+    await eventually(async () => {
+      const { problems, counts } = await stage.rule()
+      expect(counts.slice(0, 2)).toEqual([0, 0])
+      expect(problems.map(({ name }) => name)).toEqual(expect.arrayContaining(lasting))
+      expect([...new Set(problems.map(({ reason }) => reason))]).toEqual(['CrossNamespaceDenied'])
+    })
+    const visible = [
+      ...(await stage.client.list(app, { namespace: 'a' })).items,
+      await stage.client.get(ruleKind, 'hosts'),
+    ]
+    expect(JSON.stringify(visible)).not.toContain('secret.example')
+    await stage.client.apply(grant)
+    // What is applied under the manager of the rule goes with its next apply, the reference included.
+    for (const name of lasting.filter((one) => one !== 'managed'))
+      await eventually(async () => expect(await stage.host('a', name)).toBe('secret.example'))
+  })
+
   test('a grant without the right to read lets nothing through', async () => {
     await using stage = await Stage.start([
       ...tenant('a'),
@@ -233,9 +285,24 @@ describe('the rule itself', () => {
       [{ annotation: 'b' }, { format: 'no value' }, 'must contain {value}'],
       [
         { annotation: 'b' },
-        { target: { ...app, fieldPath: 'metadata.name', reference: { annotation: 'b' } } },
-        'must not be a field of metadata',
+        { target: { ...app, fieldPath: 'metadata', reference: { annotation: 'b' } } },
+        'spec.target.fieldPath in body should match',
       ],
+      ...[
+        'metadata.name',
+        'metadata.labels.x',
+        'metadata.annotations.x',
+        'metadata.ownerReferences',
+        'metadata.finalizers',
+        'status.host',
+      ].map(
+        (fieldPath) =>
+          [
+            { annotation: 'b' },
+            { target: { ...app, fieldPath, reference: { annotation: 'b' } } },
+            'must not be a field of metadata or status',
+          ] as const,
+      ),
     ] as const)
       await expect(stage.client.create(ruleObject(reference, spec))).rejects.toThrow(message)
   })

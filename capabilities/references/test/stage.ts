@@ -45,6 +45,17 @@ export function tenant(namespace: string): readonly KubeObject[] {
   ]
 }
 
+/** Returns the binding that lets the user `user-of-<namespace>` write everything in a namespace. */
+export function userOf(namespace: string): KubeObject {
+  return {
+    apiVersion: rbac,
+    kind: 'RoleBinding',
+    metadata: { name: 'users', namespace },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: `user-of-${namespace}` }],
+  } as KubeObject
+}
+
 /** Returns a Role. */
 export function role(
   metadata: { readonly name: string; readonly namespace: string },

@@ -20,6 +20,7 @@ import { placementOf } from '../engine/placement.ts'
 import type { PlacementSettings } from '../engine/placement.ts'
 import type { Outcome, Settings } from '../engine/reconcile-input.ts'
 import { reconcileResource, refused } from '../engine/reconcile.ts'
+import { finalizerOf } from '../engine/resource-kind.ts'
 import type { ResourceKind } from '../engine/resource-kind.ts'
 import type { ResourceManager } from '../engine/resource-manager.ts'
 import { lastFields, storedReferences } from '../engine/resource-status.ts'
@@ -54,11 +55,6 @@ const absentKindRetry = 30_000
 
 /** Changes that can ask for another resource; those of the status cannot. */
 const wanted: readonly Predicate[] = [anyOf(generationChanged, annotationsChanged, deletionBegan)]
-
-/** Returns the finalizer of a kind: ACK's. */
-export function finalizerOf({ group, kind }: ResourceKind): string {
-  return `finalizers.${group}/${kind}`
-}
 
 /** Reconciles the objects of all kinds. */
 export class ResourceControllers implements Disposable {
@@ -153,6 +149,7 @@ export class ResourceControllers implements Disposable {
         }),
         namespaceAnnotations,
         dependents: () => this.#watch.dependents(id),
+        holders: (arn, creator) => this.#claims.holders(arn, { id, uid: object.metadata.uid }, creator),
         claim: (arn, creator) => this.#claims.claim(arn, { id, uid: object.metadata.uid }, creator),
       })
     } catch (error) {

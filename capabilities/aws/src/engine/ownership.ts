@@ -33,6 +33,17 @@ export async function ownerOf(input: ReconcileInput, observed: Observed): Promis
   return input.claim(arn, await creatorOf(manager, observed))
 }
 
+/**
+ * Returns an object of another namespace whose resource this one may not read, as that namespace does not grant it;
+ * undefined when it may.
+ */
+export async function deniedHolder(input: ReconcileInput, observed: Observed): Promise<ObjectId | undefined> {
+  const { id, holders, manager, referents } = input
+  if (holders === undefined || observed.arn === undefined) return undefined
+  const others = holders(observed.arn, await creatorOf(manager, observed))
+  return others.find((other) => other.namespace !== id.namespace && referents.permission(id, other) !== 'granted')
+}
+
 /** Returns the UID of the object that a resource was created for. */
 async function creatorOf(manager: ResourceManager, observed: Observed): Promise<string | undefined> {
   return (observed.tags ?? (await manager.tags(observed)))[ownerTag]

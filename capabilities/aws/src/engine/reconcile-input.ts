@@ -52,6 +52,8 @@ export interface ReconcileInput {
   readonly namespaceAnnotations?: Annotations
   /** Returns the objects that refer to this one. */
   dependents(): readonly DependentState[]
+  /** Returns the other objects that manage a resource, or that it was created for; none when left out. */
+  holders?(arn: string, creator: string | undefined): readonly ObjectId[]
   /**
    * Claims a resource for this object, or returns the other object that has it; `creator` is the UID of the object that
    * it was created for. Always claimed when left out.

@@ -9,7 +9,7 @@ import { conditionTypes, conditionsFor, presentSynced } from './conditions.ts'
 import type { Finding, Findings } from './conditions.ts'
 import { deleteResource } from './delete.ts'
 import { deltaOf, withoutReferences } from './delta.ts'
-import { creationTags, isOwn, ownerOf } from './ownership.ts'
+import { creationTags, deniedHolder, isOwn, ownerOf } from './ownership.ts'
 import { lacksLateFields, lateFields } from './late-initialize.ts'
 import { adoptedAnnotation, policiesOf } from './policies.ts'
 import type { Policies } from './policies.ts'
@@ -88,7 +88,7 @@ class Reconcile {
     const observed = await manager.read(spec, statusOf(object))
     if (observed === undefined) return mayAppear(object, kind, now) ? this.#notVisible() : this.#create(spec)
     this.#saw(observed)
-    if (readOnly) return this.#kept({})
+    if (readOnly) return (await this.#deniedRead(observed)) ?? this.#kept({})
     const refusal = await this.#takeOver(observed)
     if (refusal !== undefined) return refusal
     if (resolved === undefined) return this.#kept({})
@@ -143,6 +143,17 @@ class Reconcile {
     const missing = deltaOf(kind, spec, created.spec)
     if (missing.length > 0 && kind.updatable) return this.#update(spec, created, missing)
     return this.#afterWrite(spec)
+  }
+
+  /** Returns the outcome of an object that may not read the resource of another namespace. */
+  async #deniedRead(observed: Observed): Promise<Outcome | undefined> {
+    const other = await deniedHolder(this.#input, observed)
+    if (other === undefined) return undefined
+    this.#fields = {}
+    this.#observed = undefined
+    const message = `the ${this.#input.kind.kind} is that of ${formatId(other)}; a ReferenceGrant in ${other.namespace} allows to read it`
+    const terminal = { reason: 'CrossNamespaceDenied', message }
+    return this.#outcome({ synced: { status: 'False', ...terminal }, terminal }, absentRetry)
   }
 
   /** Takes an existing resource over, or returns why it is left alone. */

@@ -43,6 +43,11 @@ export interface ResourceKind {
   readonly resync?: number
 }
 
+/** Returns the finalizer of a kind: ACK's. */
+export function finalizerOf({ group, kind }: Pick<ResourceKind, 'group' | 'kind'>): string {
+  return `finalizers.${group}/${kind}`
+}
+
 /** State of a resource as far as the service moves it by itself. */
 export type ResourceState =
   | { readonly state: 'stable'; readonly reason?: string }

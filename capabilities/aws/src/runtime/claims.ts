@@ -4,6 +4,7 @@ import { kind as clientKind } from '@fairlead/client'
 import type { Informer, Manager } from '@fairlead/controller'
 import { DisposableStack } from '@fairlead/kube'
 import type { ObjectId } from '@fairlead/references'
+import { finalizerOf } from '../engine/resource-kind.ts'
 import type { ResourceKind } from '../engine/resource-kind.ts'
 import { confirmedArn } from '../engine/resource-status.ts'
 
@@ -32,12 +33,25 @@ export class Claims implements Disposable {
     const recent = this.#recent.get(arn)
     if (recent !== undefined && recent.uid !== uid && objects?.get(recent.id)?.metadata.uid === recent.uid)
       return recent.id
-    for (const object of objects?.values() ?? []) {
+    const other = this.#others(arn, { id, uid }, creator).next().value
+    if (other === undefined) this.#recent.set(arn, { id, uid })
+    return other
+  }
+
+  /** Returns the objects that manage a resource, or that it was created for, but for the one that asks. */
+  holders(arn: string, claim: Claim, creator: string | undefined): readonly ObjectId[] {
+    return [...this.#others(arn, claim, creator)].filter((other) => {
+      const { metadata } = this.#informers.get(`${other.group}/${other.kind}`)?.lastKnown.get(other) ?? {}
+      // One that only reads it has no finalizer.
+      return (metadata?.finalizers ?? []).includes(finalizerOf(other))
+    })
+  }
+
+  *#others(arn: string, { id, uid }: Claim, creator: string | undefined): Generator<ObjectId, undefined> {
+    for (const object of this.#informers.get(`${id.group}/${id.kind}`)?.lastKnown.values() ?? []) {
       const { name = '', namespace = '', uid: otherUid } = object.metadata
-      if (otherUid !== uid && (confirmedArn(object) === arn || otherUid === creator)) return { ...id, namespace, name }
+      if (otherUid !== uid && (confirmedArn(object) === arn || otherUid === creator)) yield { ...id, namespace, name }
     }
-    this.#recent.set(arn, { id, uid })
-    return undefined
   }
 
   [Symbol.dispose](): void {

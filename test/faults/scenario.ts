@@ -4,7 +4,7 @@ import type { Client, KindLike } from '@fairlead/client'
 import type { Capability, PolicyRule } from '@fairlead/controller'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 
-/** The scenario. Its objects are in the namespace `default` or cluster-scoped. */
+/** The scenario. Its objects are in the namespace `default`, in one that it makes, or cluster-scoped. */
 export interface Scenario {
   readonly name: string
   readonly capability: Capability

@@ -233,6 +233,43 @@ test.each([
   expect(stage.aws.violations).toEqual([])
 })
 
+test('grants that cannot be read are unknown: nothing crosses a namespace, the object says why, and they count once read', async () => {
+  const faulty: FaultyTransport[] = []
+  await using stage = await Stage.start({
+    namespaces: ['owner'],
+    isEmbedded: false,
+    transport: (inner) => {
+      faulty.push(new FaultyTransport(inner))
+      faulty[0]!.unlistable = { plural: 'referencegrants', response: forbidden }
+      return faulty[0]!
+    },
+  })
+  await stage.apply(
+    made('Role', 'owner/r', { name: 'r', assumeRolePolicyDocument: trust }),
+    {
+      apiVersion: 'references.fairlead.dev/v1alpha1',
+      kind: 'ReferenceGrant',
+      metadata: { name: 'models', namespace: 'owner' },
+      spec: {
+        from: [{ group: 'sagemaker.services.k8s.aws', kind: 'Model', namespace: 'default' }],
+        to: [{ group: 'iam.services.k8s.aws', kind: 'Role' }],
+      },
+    } as unknown as KubeObject,
+    made('Model', 'default/m', { modelName: 'm', executionRoleARNRef: { name: 'r', namespace: 'owner' } }),
+  )
+  await ready(stage, 'Role', 'owner/r')
+  await stage.until(async () =>
+    expect(await stage.condition('Model', 'default/m', 'ACK.ReferencesResolved')).toMatchObject({
+      status: 'Unknown',
+      reason: 'ReferentKindUnavailable',
+      message: expect.stringContaining('ReferenceGrants cannot be read now'),
+    }),
+  )
+  expect(stage.writes()).toEqual(['CreateRole'])
+  faulty[0]!.unlistable = undefined
+  await ready(stage, 'Model', 'default/m')
+})
+
 test.each([
   { lost: 'by a response that is none of AWS', as: 'garbage', iamVisibility: 0 },
   { lost: 'by a closed connection, and not seen at once', as: 'reset', iamVisibility: 5000 },

@@ -1,7 +1,8 @@
 // ReferenceRules on the embedded server with RBAC: values follow their source, foreign values and other namespaces are
 // left alone, and nothing happens with rights that the namespace does not have.
 import { objectReference } from '@fairlead/controller'
-import type { KubeObject } from '@fairlead/kube'
+import type { PolicyRule } from '@fairlead/controller'
+import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { describe, expect, test } from 'vitest'
 import { eventually } from '../../../test/support/until.ts'
 import { Stage, app, appObject, database, databaseObject, role, ruleKind, ruleObject, tenant, userOf } from './stage.ts'
@@ -252,6 +253,28 @@ describe('borders', () => {
     await stage.client.apply(rights)
     await stage.client.apply(binding)
     await eventually(async () => expect(await stage.host('a', 'web')).toBe('one.example'))
+  })
+
+  test('says that rights cannot be read, and what was granted meanwhile counts once they can', async () => {
+    const [namespace, account, rights, binding] = tenant('a') as [KubeObject, KubeObject, KubeObject, KubeObject]
+    await using stage = await Stage.start([namespace, account, databaseObject('a', 'db')])
+    const own = await stage.client.get({ apiVersion: rights.apiVersion, kind: 'ClusterRole' }, 'fairlead-references')
+    const rules = (own['rules'] as unknown as readonly PolicyRule[]).filter(
+      ({ apiGroups }) => apiGroups?.includes('rbac.authorization.k8s.io') !== true,
+    )
+    await stage.client.patch(own, 'fairlead-references', { merge: { rules } as unknown as JsonObject })
+    for (const object of [ruleObject(), appObject('a', 'web', { annotation: 'db' })]) await stage.client.apply(object)
+    await stage.setHost('a', 'db', 'one.example')
+    await eventually(async () =>
+      expect((await stage.rule()).ready).toMatchObject({
+        reason: 'TargetsFailing',
+        message: expect.stringMatching(/may not get databases.*not known when rights are granted.*cannot be read/s),
+      }),
+    )
+    for (const object of [rights, binding]) await stage.client.apply(object)
+    await stage.client.patch(own, 'fairlead-references', { merge: { rules: own['rules'] } as unknown as JsonObject })
+    await eventually(async () => expect(await stage.host('a', 'web')).toBe('one.example'))
+    await eventually(async () => expect((await stage.rule()).ready).toMatchObject({ reason: 'Resolved' }))
   })
 
   test('a Secret is refused as a source, whatever the rule says', async () => {

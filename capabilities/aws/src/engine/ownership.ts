@@ -38,9 +38,9 @@ export async function ownerOf(input: ReconcileInput, observed: Observed): Promis
  * undefined when it may.
  */
 export async function deniedHolder(input: ReconcileInput, observed: Observed): Promise<ObjectId | undefined> {
-  const { id, holders, manager, referents } = input
-  if (holders === undefined || observed.arn === undefined) return undefined
-  const others = holders(observed.arn, await creatorOf(manager, observed))
+  const { id, manager, referents } = input
+  if (input.holders === undefined || observed.arn === undefined) return undefined
+  const others = input.holders(observed.arn, await creatorOf(manager, observed))
   return others.find((other) => other.namespace !== id.namespace && referents.permission(id, other) !== 'granted')
 }
 

@@ -164,7 +164,7 @@ interface RuleStatus {
 }
 
 /** Returns the status of a rule whose targets are in these states. */
-function statusOf({ targets, problems, isListed }: RuleState): RuleStatus {
+function statusOf({ targets, problems, isListed, unseenRights }: RuleState): RuleStatus {
   const counts = { resolved: 0, waiting: 0, failing: 0 }
   const open: TargetProblem[] = []
   for (const [key, { state, reason, message }] of targets) {
@@ -175,7 +175,7 @@ function statusOf({ targets, problems, isListed }: RuleState): RuleStatus {
   open.sort((a, b) => (formatKey(a) < formatKey(b) ? -1 : 1))
   const conditions = [
     condition('Accepted', true, { reason: 'Accepted', message: 'The spec can be carried out' }),
-    readiness(counts, open, problems, isListed),
+    readiness(counts, open, { problems, isListed, unseenRights }),
   ]
   return { ...counts, ...(open.length === 0 ? {} : { problems: open.slice(0, maxProblems) }), conditions }
 }
@@ -183,8 +183,11 @@ function statusOf({ targets, problems, isListed }: RuleState): RuleStatus {
 function readiness(
   { resolved, waiting, failing }: { readonly resolved: number; readonly waiting: number; readonly failing: number },
   [first]: readonly TargetProblem[],
-  problems: readonly string[],
-  isListed: boolean,
+  {
+    problems,
+    isListed,
+    unseenRights,
+  }: Pick<RuleState, 'problems' | 'isListed'> & { readonly unseenRights: string | undefined },
 ): Condition {
   if (problems.length > 0)
     return condition('Ready', false, {
@@ -194,10 +197,14 @@ function readiness(
   if (!isListed)
     return condition('Ready', 'Unknown', { reason: 'Syncing', message: 'Its objects are still being listed' })
   const example = first === undefined ? '' : `, such as ${formatKey(first)}: ${first.message}`
+  const unseen =
+    unseenRights === undefined
+      ? ''
+      : `; it is not known when rights are granted, so that they are tried again every minute: ${unseenRights}`
   if (failing > 0)
     return condition('Ready', false, {
       reason: 'TargetsFailing',
-      message: `${targetsOf(failing)} cannot be resolved${example}`,
+      message: `${targetsOf(failing)} cannot be resolved${example}${unseen}`,
     })
   if (waiting > 0)
     return condition('Ready', 'Unknown', {

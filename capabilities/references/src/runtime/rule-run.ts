@@ -61,6 +61,8 @@ export interface RuleState {
   readonly problems: readonly string[]
   /** Set once every kind was listed, or could not be. */
   readonly isListed: boolean
+  /** Why rights that are granted now may go unnoticed, while one is missing. */
+  readonly unseenRights?: string
 }
 
 /** Targets that are worked on at a time, for each rule. */
@@ -90,7 +92,12 @@ export class RuleRun implements AsyncDisposable {
     const { manager, rule, fields, kinds } = options
     this.#options = options
     this.#metrics = options.metrics
-    this.#rights = new GrantWatch(manager.informers, manager.clock, () => this.#retryForbidden())
+    this.#rights = new GrantWatch(
+      manager.informers,
+      manager.clock,
+      () => this.#retryForbidden(),
+      () => options.onStateChange(),
+    )
     this.loop = manager.loop<string>({
       name: `reference-rule-${rule.metadata.name}`,
       id: (key) => key,
@@ -119,7 +126,13 @@ export class RuleRun implements AsyncDisposable {
       cache.known ? [] : [cache.reason],
     )
     const problems = unknown.filter(({ state }) => state !== 'Syncing').map(({ message }) => message)
-    return { targets: this.#targets, problems, isListed: unknown.length === problems.length }
+    const { problem } = this.#rights
+    return {
+      targets: this.#targets,
+      problems,
+      isListed: unknown.length === problems.length,
+      ...(problem === undefined ? {} : { unseenRights: problem }),
+    }
   }
 
   /** Returns the edges of the graph that begin or end at an object. */

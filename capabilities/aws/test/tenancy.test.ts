@@ -1,8 +1,16 @@
-// References between the namespaces of two tenants, and the samples of the seed, which cross namespaces.
+// References between the namespaces of two tenants, and the samples of the seed, which cross namespaces: on `fairlead
+// fake-aws`, with what the samples take for given.
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { FakeCall } from '@fairlead/aws/fake'
 import { parseYamlDocuments } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { expect, test } from 'vitest'
 import { dataPath, describeData, readData } from '../../../test/support/conformance-data.ts'
+import { launcher } from '../../../test/support/launcher.ts'
 import { Stage, made } from './stage.ts'
 import type { StageKind } from './stage.ts'
 
@@ -148,6 +156,32 @@ test('no value crosses a namespace by what a user of it writes: spellings, label
   )
 })
 
+/** What the samples name, and no object describes. */
+const seed = `
+models:
+  - ModelName: trained-model
+endpointConfigs:
+  - EndpointConfigName: abcd-endpoint-config
+    ProductionVariants:
+      - VariantName: v
+        ModelName: trained-model
+`
+
+/** Starts `fairlead fake-aws` with a seed; returns its URL. */
+async function fakeAws(cleanup: AsyncDisposableStack, text: string): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'fairlead-seed-'))
+  cleanup.defer(() => rmSync(folder, { recursive: true, force: true }))
+  writeFileSync(join(folder, 'seed.yaml'), text)
+  const args = [launcher, 'fake-aws', '--port', '0', '--seed', join(folder, 'seed.yaml')]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  cleanup.defer(() => void child.kill())
+  for await (const line of createInterface({ input: child.stdout })) {
+    const url = /^export AWS_ENDPOINT_URL=(.+)$/.exec(line)?.[1]
+    if (url !== undefined) return url
+  }
+  throw new Error('fairlead fake-aws ended')
+}
+
 /** Returns the manifests of the seed's samples, each as it is written there. */
 function samples(): readonly (readonly KubeObject[])[] {
   const text = readData('seeds/resource-references.md')
@@ -160,12 +194,9 @@ function samples(): readonly (readonly KubeObject[])[] {
 
 describeData('samples of the seed', { minimum: 2, read: () => (dataPath() === '' ? [] : samples()) }, (all) => {
   test('run as they are written, each in a namespace of its own', async () => {
-    await using stage = await Stage.start({ namespaces: ['xyz-namespace', 'external'] })
-    const variant = { VariantName: 'v', ModelName: 'trained-model' }
-    stage.aws.seed('us-east-1', {
-      models: [{ ModelName: 'trained-model' }],
-      endpointConfigs: [{ EndpointConfigName: 'abcd-endpoint-config', ProductionVariants: [variant] }],
-    })
+    await using cleanup = new AsyncDisposableStack()
+    const endpoint = await fakeAws(cleanup, seed)
+    const stage = cleanup.use(await Stage.start({ namespaces: ['xyz-namespace', 'external'], endpoint }))
     for (const [index, objects] of all.entries())
       for (const object of objects) {
         const namespace = object.metadata.namespace ?? (index === 0 ? 'default' : 'external')
@@ -178,6 +209,12 @@ describeData('samples of the seed', { minimum: 2, read: () => (dataPath() === ''
     expect(await stage.condition('Endpoint', 'default/xgboost-endpoint', 'ACK.Advisory')).toMatchObject({
       reason: 'CrossNamespaceOptInRequired',
     })
-    expect(stage.writes().toSorted()).toEqual(['CreateEndpoint', 'CreateEndpoint', 'CreateEndpointConfig'])
+    const log = (await (await fetch(`${endpoint}/_fake/log`)).json()) as readonly FakeCall[]
+    const writes = log.filter(({ operation }) => !operation.startsWith('Describe'))
+    expect(writes.map(({ operation, error }) => `${operation} ${error ?? 'ok'}`).toSorted()).toEqual([
+      'CreateEndpoint ok',
+      'CreateEndpoint ok',
+      'CreateEndpointConfig ok',
+    ])
   })
 })

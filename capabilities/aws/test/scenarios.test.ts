@@ -10,7 +10,8 @@ import type { Scenario } from './scenario.ts'
 
 /** Scenarios that we decide otherwise, at most one in twenty. */
 const exceptions: Readonly<Record<string, string>> = {
-  'Model Update=NotSupported': 'ends in ACK.Terminal there; ours keeps the resource with Synced False and an advisory',
+  'Model Update=NotSupported':
+    'ends in ACK.Terminal there; the specification says not to (originals/ack.md §9): Synced False and an advisory',
   'EndpointConfig Update=NotSupported': 'as that of Model',
 }
 

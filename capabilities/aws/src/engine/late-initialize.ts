@@ -1,5 +1,5 @@
 // Values that the service filled in for fields that a spec leaves out, and that the setting `late-initialize` copies
-// into it (ADR 0502). A field that is set, by whomever, is never among them.
+// into it (ADR 0502). A field that is set is never among them.
 import { isJsonObject } from '@fairlead/kube'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { valueAt, withValue } from '@fairlead/references'
@@ -9,8 +9,8 @@ import type { ResourceKind } from './resource-kind.ts'
 export type LateFields = ReadonlyMap<string, JsonValue>
 
 /**
- * Returns the fields to fill in: those of the kind that the spec lacks and the resource has. A nested field counts where
- * the spec has the map around it. `spec` has the values of references in place.
+ * Returns the fields to fill in: those of the kind that the spec lacks and the resource has. A nested field counts
+ * where the spec has the map around it. `spec` has the values of references in place.
  */
 export function lateFields(kind: ResourceKind, spec: JsonObject, observed: JsonObject): LateFields {
   const found = new Map<string, JsonValue>()

@@ -10,7 +10,7 @@ import type { LateFields } from '../engine/late-initialize.ts'
 import type { ObjectStore } from '../engine/reconcile-input.ts'
 import type { ResourceStatus } from '../engine/resource-status.ts'
 
-/** Field manager of the fields that the service filled in: nobody else's field is ever its own. */
+/** Field manager of the fields that the service filled in, and of no other. */
 export const lateManager = 'fairlead-late-initialize'
 
 /** Options of a {@link ClusterStore}. */
@@ -78,7 +78,7 @@ export class ClusterStore implements ObjectStore {
     try {
       await specClient.with({ manager: lateManager }).apply(configuration, { force: false })
     } catch (error) {
-      // Somebody else set the field, or the object is gone: its event brings the next run.
+      // Another client set the field, or the object was deleted: its event brings the next run.
       if (isConflict(error)) return undefined
       if (isInvalid(error)) return error.message
       throw error

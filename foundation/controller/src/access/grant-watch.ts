@@ -39,7 +39,7 @@ export class GrantWatch implements Disposable {
     this.#onProblem = onProblem
   }
 
-  /** Why rights that are granted now may go unnoticed; undefined while they are seen, or nobody waits for one. */
+  /** Why rights that are granted now may go unnoticed; undefined while they are seen, or no right is missing. */
   get problem(): string | undefined {
     const reasons = this.#informers.flatMap((informer) => {
       const cache = informer.read()

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { get } from 'node:https'
+import { request } from 'node:https'
 import { launcher } from './launcher.ts'
 import { until } from './until.ts'
 
@@ -91,14 +91,12 @@ export class RunProcess implements AsyncDisposable {
 
   /** Reads a path of its server: the status and the body. */
   get(path: string, token?: string): Promise<readonly [number, string]> {
-    return new Promise((resolve, reject) => {
-      const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
-      get({ host: this.#host, port: this.port, path, headers, rejectUnauthorized: false, agent: false }, (response) => {
-        let body = ''
-        response.on('data', (chunk: Buffer) => (body += chunk.toString()))
-        response.on('end', () => resolve([response.statusCode!, body]))
-      }).on('error', reject)
-    })
+    return this.#send('GET', path, token === undefined ? {} : { authorization: `Bearer ${token}` })
+  }
+
+  /** Posts an empty body to a path of its server: the status and the body of the response. */
+  post(path: string, headers: Readonly<Record<string, string>>): Promise<readonly [number, string]> {
+    return this.#send('POST', path, headers)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -110,6 +108,20 @@ export class RunProcess implements AsyncDisposable {
 
   #code(): number | string | undefined {
     return this.#child.exitCode ?? this.#child.signalCode ?? undefined
+  }
+
+  #send(method: string, path: string, headers: Readonly<Record<string, string>>): Promise<readonly [number, string]> {
+    const { port } = this
+    return new Promise((resolve, reject) => {
+      const options = { host: this.#host, port, path, method, headers, rejectUnauthorized: false, agent: false }
+      const sent = request(options, (response) => {
+        let body = ''
+        response.on('data', (chunk: Buffer) => (body += chunk.toString()))
+        response.on('end', () => resolve([response.statusCode!, body]))
+      })
+      sent.on('error', reject)
+      sent.end()
+    })
   }
 
   #started(field: string): unknown {

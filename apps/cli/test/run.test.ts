@@ -153,7 +153,9 @@ test('completes default objects, and refuses repositories that would be lost wit
     kind: 'Repository',
     metadata: { namespace: 'team-a', name: 'b' },
   }
-  await admin.apply({ ...blueprints, spec: { type: 'git' } } as KubeObject)
+  const hook = { apiVersion: 'v1', kind: 'Secret', metadata: { namespace: 'team-a', name: 'hook' } }
+  await admin.apply({ ...hook, stringData: { 'webhook-secret': 'shared' } } as KubeObject)
+  await admin.apply({ ...blueprints, spec: { type: 'git', git: { secretRef: { name: 'hook' } } } } as KubeObject)
   const args = ['--kubeconfig', accountFile, '--only', 'actions,packages', '--service', 'third', '--webhooks=false']
   await using running = await RunProcess.start(args)
   await eventually(() => admin.get(kind('actions.kappnav.io/v1', 'KindActionMapping'), 'kappnav/default'))
@@ -164,5 +166,8 @@ test('completes default objects, and refuses repositories that would be lost wit
       ],
     }),
   )
+  const webhook = (token: string): Promise<number> =>
+    running.post('/webhooks/git/team-a/b', { 'x-gitlab-token': token }).then(([status]) => status)
+  expect([await webhook('guessed'), await webhook('shared')]).toEqual([401, 202])
   expect(await running.stop()).toBe(0)
 })

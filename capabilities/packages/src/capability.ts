@@ -12,7 +12,9 @@ import { configGroup, RepositoryKind } from './api.ts'
 import { startRepositoryController } from './controllers/repository-controller.ts'
 import { crds } from './generated/crds.ts'
 import { timeouts } from './git/git-process.ts'
+import { signedWebhookRoute } from './routes/signed-webhook-route.ts'
 import { webhookRoute } from './routes/webhook-route.ts'
+import { readWebhookSecret } from './runtime/credentials.ts'
 import { PackageRenderer } from './runtime/functions/package-renderer.ts'
 import { makeEngine } from './runtime/make-engine.ts'
 import { PackageService } from './runtime/package-service.ts'
@@ -125,6 +127,14 @@ export const packages: Capability = {
       storages,
       relations: (object) => relationsOf(object, service),
       routes: [webhookRoute((key) => controller.enqueue(key))],
+      signedRoutes: [
+        signedWebhookRoute({
+          leads: () => manager.leads,
+          repository: (key) => repositories.object(key),
+          webhookSecret: (key) => readWebhookSecret(manager.client, key, manager.signal),
+          sync: (key) => controller.enqueue(key),
+        }),
+      ],
       stop: () => resources.disposeAsync(),
     }
   },

@@ -81,6 +81,30 @@ export interface Route {
   ): Promise<((connection: UpgradedConnection) => void) | undefined>
 }
 
+/** A request to a {@link SignedRoute}: nothing about its caller is known. */
+export interface SignedRequest {
+  /** Upper case. */
+  readonly method: string
+  /** Decoded segments of the path after the prefix. */
+  readonly path: readonly string[]
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  /** The bytes that a signature covers. */
+  readonly body: Uint8Array
+}
+
+/**
+ * HTTP endpoints below a path for callers without an account in the cluster, which prove by a shared secret who they
+ * are: the webhooks of git servers. The process serves them beside its health, under no one's rights: a handler must
+ * refuse what is not signed, and may do no more than start work that is due anyway.
+ */
+export interface SignedRoute {
+  /** Such as `/webhooks/git`. */
+  readonly prefix: string
+  /** Handles a request; undefined for an unknown path. A thrown StatusError becomes its Status response. */
+  handle(request: SignedRequest): Promise<RouteResponse | undefined>
+}
+
 /**
  * An upgraded connection, as node:http emits it: the arguments of `handleUpgrade` of a WebSocket server.
  */
@@ -113,6 +137,8 @@ export interface CapabilityInstance {
   readonly storages?: readonly ResourceStorage[]
   /** HTTP endpoints; handlers run with the rights of the caller. */
   readonly routes?: readonly Route[]
+  /** HTTP endpoints whose callers sign their requests; beside a real cluster, where `routes` are not served. */
+  readonly signedRoutes?: readonly SignedRoute[]
   /** Returns the edges that begin or end at an object, as far as the caches know them. Pure; makes no API call. */
   relations?(object: KubeObject, reader: CacheReader): readonly Relation[]
   /** Stops what the manager does not stop by itself, and releases it. Called once, before the manager stops. */

@@ -4,7 +4,7 @@ import { connect } from 'node:tls'
 import { ApiServer } from '@fairlead/apiserver'
 import { CustomResourceDefinition, Secret, kind } from '@fairlead/client'
 import { CertificateKeeper, installDefinitions, Manager, renewedCertificates, silentLogger } from '@fairlead/controller'
-import type { ManagerServerOptions, Validator } from '@fairlead/controller'
+import type { ManagerServerOptions, SignedRoute, Validator } from '@fairlead/controller'
 import { FakeClock, asJson, fieldErrors } from '@fairlead/kube'
 import type { JsonValue, KubeObject } from '@fairlead/kube'
 import * as fc from 'fast-check'
@@ -151,6 +151,35 @@ function admission(object: KubeObject | null, more: Record<string, JsonValue> = 
   const asked = { uid: 'u1', kind: of, resource, operation: 'CREATE', object, ...more }
   return { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', metadata: {}, request: asked } as KubeObject
 }
+
+test('routes of signed requests get the decoded path and the bytes as they came, once they are there', async () => {
+  await using server = await ApiServer.start()
+  const routes: SignedRoute[] = []
+  await using manager = await served(server, { signedRoutes: () => routes })
+  const path = '/webhooks/git/team-a/a%2Fb'
+  expect((await ask(manager, { path, method: 'POST' })).code).toBe(404)
+  routes.push({
+    prefix: '/webhooks/git',
+    handle: async ({ method, path: segments, headers, body }) =>
+      method === 'GET'
+        ? undefined
+        : {
+            status: 202,
+            body: { path: [...segments], agent: headers.host !== undefined, body: Buffer.from(body).toString() },
+          },
+  })
+  const accepted = await ask(manager, { path, method: 'POST', body: { ref: 'main' } })
+  expect([accepted.code, JSON.parse(accepted.text)]).toEqual([
+    202,
+    { path: ['team-a', 'a/b'], agent: true, body: '{"ref":"main"}' },
+  ])
+  const codes = [
+    { path, method: 'GET' },
+    { path: '/webhooks/gitea/team-a/b', method: 'POST' },
+    { path: '/webhooks/git/%ff/b', method: 'POST' },
+  ].map(async (asked) => (await ask(manager, asked)).code)
+  expect(await Promise.all(codes)).toEqual([404, 404, 400])
+})
 
 describe('admission webhooks', () => {
   test.each([

@@ -3,7 +3,14 @@ import { resolve } from 'node:path'
 import type { ExtensionServing } from '@fairlead/apiserver'
 import type { Client } from '@fairlead/client'
 import { Manager, Metrics } from '@fairlead/controller'
-import type { Capability, Logger, ManagerOptions, ManagerServerOptions, ReadinessCheck } from '@fairlead/controller'
+import type {
+  Capability,
+  Logger,
+  ManagerOptions,
+  ManagerServerOptions,
+  ReadinessCheck,
+  SignedRoute,
+} from '@fairlead/controller'
 import { AsyncDisposableStack, isForbidden } from '@fairlead/kube'
 import { CommandError } from '@fairlead/offline/command-error'
 import { checkSettings } from '../capability-settings.ts'
@@ -39,7 +46,15 @@ export async function run(options: RunOptions): Promise<void> {
   const parts = { client, logger, metrics }
   const problems: (() => string | undefined)[] = []
   const leading = Promise.withResolvers<void>()
-  const leader = resources.use(await startLeader(options, loaded, problems, parts, leading.resolve))
+  const running = new Map<Capability, RunningCapability>()
+  const signedRoutes = (): readonly SignedRoute[] => [...running.values()].flatMap((one) => one.signedRoutes)
+  const server: ManagerServerOptions = {
+    host: options.host,
+    port: options.port,
+    signedRoutes,
+    checks: [ready(problems)],
+  }
+  const leader = resources.use(await startLeader(options, loaded, server, parts, leading.resolve))
   const delegated = loaded.filter(({ served = [] }) => served.length > 0)
   // Their resources are served by one process: they take part in an election beside the shards.
   const elected =
@@ -48,7 +63,6 @@ export async function run(options: RunOptions): Promise<void> {
       : resources.use(
           await Manager.start({ ...parts, ...election(options, logger), onStartedLeading: leading.resolve }),
         )
-  const running = new Map<Capability, RunningCapability>()
   for (const capability of loaded) {
     const host = { ...parts, leader: delegated.includes(capability) ? elected : leader }
     const one = await RunningCapability.start(capability, capabilityOptions(options, capability), host)
@@ -95,6 +109,13 @@ function capabilityOptions(
   }
 }
 
+function ready(problems: readonly (() => string | undefined)[]): ReadinessCheck {
+  return {
+    name: 'capabilities',
+    check: () => problems.map((problem) => problem()).find((problem) => problem !== undefined),
+  }
+}
+
 /**
  * Starts the manager that takes part in the election or in the shards, and that serves health, metrics and webhooks.
  * Without the right to the Secret of the certificates it serves no webhooks.
@@ -102,16 +123,10 @@ function capabilityOptions(
 async function startLeader(
   options: RunOptions,
   loaded: readonly Capability[],
-  problems: readonly (() => string | undefined)[],
+  plain: ManagerServerOptions,
   { client, logger, metrics }: Parts,
   onStartedLeading: () => void,
 ): Promise<Manager> {
-  const started: ReadinessCheck = {
-    name: 'capabilities',
-    check: () => problems.map((problem) => problem()).find((problem) => problem !== undefined),
-  }
-  const { host, port } = options
-  const plain: ManagerServerOptions = { host, port, checks: [started] }
   const start = async (server: ManagerServerOptions): Promise<Manager> => {
     try {
       return await Manager.start({ client, logger, metrics, server, onStartedLeading, ...work(options, logger) })
@@ -119,7 +134,7 @@ async function startLeader(
       const { code } = error as NodeJS.ErrnoException
       if (code !== 'EADDRINUSE' && code !== 'EACCES' && code !== 'EADDRNOTAVAIL') throw error
       const reason = code === 'EADDRINUSE' ? 'is in use' : 'cannot be listened on'
-      throw new CommandError(`port ${port} ${reason}: name another with --port (0 takes any free one)`, 1, {
+      throw new CommandError(`port ${options.port} ${reason}: name another with --port (0 takes any free one)`, 1, {
         cause: error,
       })
     }
@@ -141,7 +156,7 @@ async function startLeader(
     logger.error('Could not read or write the certificates of the webhooks; nothing is checked until a restart', {
       error,
     })
-    return start({ ...plain, checks: [started, { name: 'webhooks', check: () => message }] })
+    return start({ ...plain, checks: [...(plain.checks ?? []), { name: 'webhooks', check: () => message }] })
   }
 }
 

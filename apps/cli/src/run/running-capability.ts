@@ -3,7 +3,14 @@
 import { Backoff, isClientError } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { Manager } from '@fairlead/controller'
-import type { Capability, CapabilityInstance, CapabilityOptions, Logger, Metrics } from '@fairlead/controller'
+import type {
+  Capability,
+  CapabilityInstance,
+  CapabilityOptions,
+  Logger,
+  Metrics,
+  SignedRoute,
+} from '@fairlead/controller'
 import { StatusError } from '@fairlead/kube'
 import { setup } from '../capability-settings.ts'
 import { accountName } from '../up/identities.ts'
@@ -59,6 +66,11 @@ export class RunningCapability implements AsyncDisposable {
   /** Resolves with what the capability serves, once it is set up. */
   get ready(): Promise<CapabilityInstance> {
     return this.#ready.promise
+  }
+
+  /** Its endpoints whose callers sign their requests; none until it is set up. */
+  get signedRoutes(): readonly SignedRoute[] {
+    return this.#instance?.signedRoutes ?? []
   }
 
   /** The reason why it is not set up; undefined when it is. */

@@ -5,6 +5,14 @@ import { isObjectNotFound } from '@fairlead/client'
 import { GitError } from '../git/git-error.ts'
 import type { GitCredentials } from '../git/remote.ts'
 
+/** The key of a Secret under which git servers sign their webhooks. */
+const webhookKey = 'webhook-secret'
+
+interface SecretKey {
+  readonly namespace: string
+  readonly name: string
+}
+
 /** Credentials, and certificate authorities beside them. */
 export interface SecretCredentials {
   readonly credentials: GitCredentials | undefined
@@ -15,22 +23,10 @@ export interface SecretCredentials {
  * Reads the credentials of a Secret. @throws GitError `AuthenticationFailed` for a missing Secret, or one without
  * credentials
  */
-export async function readCredentials(
-  client: Client,
-  key: { readonly namespace: string; readonly name: string },
-  signal: AbortSignal,
-): Promise<SecretCredentials> {
-  const secret = await client.get(Secret, key, { signal }).catch((error: unknown) => {
-    if (isObjectNotFound(error)) return undefined
-    throw error
-  })
-  if (secret === undefined)
+export async function readCredentials(client: Client, key: SecretKey, signal: AbortSignal): Promise<SecretCredentials> {
+  const value = await valuesOf(client, key, signal)
+  if (value === undefined)
     throw new GitError('AuthenticationFailed', `the Secret ${key.name} does not exist in namespace ${key.namespace}`)
-  const data = new Map(Object.entries(secret.data ?? {}))
-  const value = (name: string): string | undefined => {
-    const encoded = data.get(name)
-    return encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString()
-  }
   const caBundle = value('ca.crt') ?? value('caFile')
   const privateKey = value('ssh-privatekey')
   const token = value('bearerToken')
@@ -40,9 +36,39 @@ export async function readCredentials(
   if (token !== undefined) return { credentials: { type: 'bearer', token: token.trim() }, caBundle }
   if (username !== undefined && password !== undefined)
     return { credentials: { type: 'basic', username, password: password.replace(/\n$/, '') }, caBundle }
-  if (caBundle !== undefined) return { credentials: undefined, caBundle }
+  // A Secret may be there for an authority or for the webhook alone.
+  if (caBundle !== undefined || value(webhookKey) !== undefined) return { credentials: undefined, caBundle }
   throw new GitError(
     'AuthenticationFailed',
     `the Secret ${key.name} has no credentials: it needs username and password, bearerToken, or ssh-privatekey`,
   )
+}
+
+/** Reads the secret with which git servers sign their webhooks; undefined when the Secret is missing or has none. */
+export async function readWebhookSecret(
+  client: Client,
+  key: SecretKey,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const value = await valuesOf(client, key, signal)
+  // What `kubectl create secret --from-file` reads often ends with a line end that the form of a git server has not.
+  return value?.(webhookKey)?.replace(/\n$/, '')
+}
+
+/** Returns a function that decodes the values of a Secret; undefined when there is no such Secret. */
+async function valuesOf(
+  client: Client,
+  key: SecretKey,
+  signal: AbortSignal,
+): Promise<((name: string) => string | undefined) | undefined> {
+  const secret = await client.get(Secret, key, { signal }).catch((error: unknown) => {
+    if (isObjectNotFound(error)) return undefined
+    throw error
+  })
+  if (secret === undefined) return undefined
+  const data = new Map(Object.entries(secret.data ?? {}))
+  return (name) => {
+    const encoded = data.get(name)
+    return encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString()
+  }
 }

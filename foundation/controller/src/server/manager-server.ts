@@ -9,6 +9,7 @@ import type { Client } from '@fairlead/client'
 import { StatusError, failure, parseJson, stringifyJson } from '@fairlead/kube'
 import type { Clock, JsonObject, JsonValue, ObjectKey } from '@fairlead/kube'
 import type { ResourceAccess } from '../access/access-reviews.ts'
+import type { SignedRoute } from '../capability.ts'
 import type { Validator } from '../validator.ts'
 import type { Logger } from '../logger.ts'
 import type { Metrics } from '../metrics.ts'
@@ -21,6 +22,7 @@ import type { Converter } from './conversion-review.ts'
 import { PathReviews } from './path-reviews.ts'
 import { requestReview } from './review-request.ts'
 import { servedPlural } from './served-plural.ts'
+import { answerSigned } from './signed-routes.ts'
 
 /** Options of a manager's server. */
 export interface ManagerServerOptions {
@@ -49,6 +51,8 @@ export interface ManagerServerOptions {
    * and is for loopback addresses only.
    */
   readonly metrics?: 'authorized' | 'open'
+  /** Returns the endpoints whose callers sign their requests; called for each request, as they may come later. */
+  readonly signedRoutes?: () => readonly SignedRoute[]
   /** Further checks of `/readyz`. */
   readonly checks?: readonly ReadinessCheck[]
 }
@@ -171,8 +175,11 @@ export class ManagerServer implements AsyncDisposable {
         )
       case 'POST /convert':
         return json(200, reviewConversion(await readBody(request), converters))
-      default:
+      default: {
+        const signed = await answerSigned(this.#options.signedRoutes?.() ?? [], request, pathname, readBytes)
+        if (signed !== undefined) return json(signed.status, signed.body)
         throw failure(404, 'NotFound', `there is nothing at ${request.method} ${pathname}`)
+      }
     }
   }
 
@@ -227,7 +234,7 @@ function isLoopback(host: string | undefined): boolean {
   return host === 'localhost' || host === '::1' || (host !== undefined && isIP(host) === 4 && host.startsWith('127.'))
 }
 
-async function readBody(request: IncomingMessage): Promise<JsonValue> {
+async function readBytes(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -235,8 +242,13 @@ async function readBody(request: IncomingMessage): Promise<JsonValue> {
     if (length > bodyLimit) throw failure(413, 'RequestEntityTooLarge', `the body is over ${bodyLimit} bytes`)
     chunks.push(chunk)
   }
+  return Buffer.concat(chunks)
+}
+
+async function readBody(request: IncomingMessage): Promise<JsonValue> {
+  const bytes = await readBytes(request)
   try {
-    return parseJson(Buffer.concat(chunks))
+    return parseJson(bytes)
   } catch (error) {
     throw failure(400, 'BadRequest', `the body is not JSON: ${(error as Error).message}`)
   }

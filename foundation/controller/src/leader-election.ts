@@ -2,7 +2,7 @@
 // without success.
 import { Lease } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
-import { formatMicroTime, isAlreadyExists, isConflict } from '@fairlead/kube'
+import { formatMicroTime, isAlreadyExists, isConflict, isNotFound } from '@fairlead/kube'
 import type { Clock } from '@fairlead/kube'
 import type { Logger } from './logger.ts'
 
@@ -157,6 +157,10 @@ export class LeaderElection {
   async #tryOnce(signal: AbortSignal): Promise<boolean> {
     const begun = this.#host.clock.monotonic()
     try {
+      if (this.#leads && this.#seen !== undefined && (await this.#renewSeen(this.#seen, signal))) {
+        this.#renewedAt = begun
+        return true
+      }
       const live = await this.#host.client.find(
         Lease,
         { namespace: this.#options.namespace, name: this.#options.name },
@@ -177,6 +181,20 @@ export class LeaderElection {
       if (!isConflict(error) && !isAlreadyExists(error))
         this.#host.log.warn('Could not acquire or renew the lease', { lease: this.#leaseName(), error })
       return false
+    }
+  }
+
+  /**
+   * Renews the Lease as it was seen last, in one request as client-go does: its resourceVersion says that no other
+   * client has written it. Returns false when one has, or has deleted it.
+   */
+  async #renewSeen(seen: Lease, signal: AbortSignal): Promise<boolean> {
+    try {
+      this.#see(await this.#host.client.update(this.#wanted(seen), { signal }))
+      return true
+    } catch (error) {
+      if (isConflict(error) || isNotFound(error)) return false
+      throw error
     }
   }
 

@@ -63,6 +63,37 @@ describe('leader election', () => {
     expect((await server.client().get(Lease, 'kube-system/test')).spec?.holderIdentity).toBe('c')
   })
 
+  test('a leader renews with one request, and reads the Lease again when another client has written it', async () => {
+    await using server = await ApiServer.start({ controllers: false })
+    const clock = new FakeClock()
+    const { client, transport } = recorded(server.client(), clock)
+    const election = new LeaderElection(
+      { ...lease, identity: 'a' },
+      { client, clock, random: () => 0, log: silentLogger },
+    )
+    const stop = new AbortController()
+    await election.acquire(stop.signal)
+    const held = election.hold(stop.signal)
+    const requests = async (seconds: number): Promise<string[]> => {
+      transport.take()
+      await pass(clock, seconds)
+      return transport.take().map((request) => request.split(' ')[0]!)
+    }
+    expect(await requests(6)).toEqual(['PUT', 'PUT', 'PUT'])
+    await server.client().patch(Lease, 'kube-system/test', { merge: { metadata: { labels: { written: 'yes' } } } })
+    expect(await requests(4)).toEqual(['PUT', 'GET', 'PUT', 'PUT'])
+    await server.client().delete(Lease, 'kube-system/test')
+    expect(await requests(4)).toEqual(['PUT', 'GET', 'POST', 'PUT'])
+    const { metadata, spec } = await server.client().get(Lease, 'kube-system/test')
+    await server.client().update({
+      ...(await server.client().get(Lease, 'kube-system/test')),
+      metadata,
+      spec: { ...spec, holderIdentity: 'b' },
+    })
+    expect(await requests(2)).toEqual(['PUT', 'GET'])
+    expect(await held).toBe('lost')
+  })
+
   test('a leader that cannot renew for 10 s steps down', async () => {
     await using server = await ApiServer.start({ controllers: false })
     const clock = new FakeClock()

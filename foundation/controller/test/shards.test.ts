@@ -186,6 +186,22 @@ test('two managers share the shards, and the remaining one acquires the shards o
   expect(replicas.clashes).toEqual([])
 })
 
+test('a replica that lost its Leases acquires them again at once while they name it', async () => {
+  await using server = await cluster()
+  await using replicas = new Replicas(server)
+  await replicas.start()
+  await replicas.pass(3)
+  replicas.cut('replica-0')
+  await replicas.pass(11)
+  expect(replicas.owned()).toEqual([[]])
+  replicas.seen.clear()
+  replicas.heal()
+  // The Leases, renewed 12 s ago, last for 15 s.
+  await replicas.pass(2)
+  expect([replicas.owned(), replicas.seen.size]).toEqual([[[0, 1, 2, 3]], namespaces.length])
+  expect(replicas.clashes).toEqual([])
+})
+
 test('a manager with both leader election and shards is refused', async () => {
   await using server = await ApiServer.start({ controllers: false })
   const lease = { namespace: 'default', name: 'test' }

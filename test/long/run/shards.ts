@@ -135,5 +135,5 @@ async function shareAndLose(installation: Installation): Promise<void> {
 /** Returns how many shards a replica holds, by its log. */
 function owned(lines: readonly LogLine[]): number {
   const counted = (message: string): number => lines.filter(({ msg }) => msg === message).length
-  return counted('Took a shard') - counted('Gave a shard up')
+  return counted('Took a shard') - counted('Gave a shard up') - counted('Lost a shard')
 }

@@ -113,7 +113,7 @@ export class Shards {
    * Releases all leases, so that other replicas need not wait until they expire. Call it when no work is in progress.
    */
   async stop(): Promise<void> {
-    await Promise.all([...this.#held.keys()].map((shard) => this.#letGo(shard)))
+    await Promise.all([...this.#held].map(([shard, held]) => this.#letGo(shard, held)))
     await this.#member.release()
   }
 
@@ -129,8 +129,9 @@ export class Shards {
     const holders = this.#elections.map((_, shard) => {
       if (this.#held.has(shard)) return this.#options.identity
       const holder = alive.get(`${name}-${shard}`)?.spec?.holderIdentity
-      // A lease with our identity that we do not hold was lost: it has to expire for us, too.
-      return holder ?? undefined
+      // A Lease that was lost here and still names this replica, as after a pause of the process, is free for it alone:
+      // other replicas wait until it expires.
+      return holder === this.#options.identity ? undefined : (holder ?? undefined)
     })
     const plan = planShards({ self: this.#options.identity, replicas, holders })
     for (const shard of plan.release) void this.#leave(shard)
@@ -169,6 +170,7 @@ export class Shards {
       if (outcome === 'stopped') return
       held.lost.abort(new DOMException(`Shard ${shard} was lost`, 'AbortError'))
       this.#held.delete(shard)
+      this.#host.log.warn('Lost a shard', { shard })
     })
     this.#host.log.info('Took a shard', { shard })
     this.#listener.gained(shard)
@@ -178,13 +180,13 @@ export class Shards {
   #leave(shard: number): Promise<void> {
     const held = this.#held.get(shard)
     if (held === undefined) return Promise.resolve()
-    held.leaving ??= this.#listener.leaving(shard).then(() => this.#letGo(shard))
+    // It may be lost meanwhile, and acquired again: that is kept.
+    held.leaving ??= this.#listener.leaving(shard).then(() => this.#letGo(shard, held))
     return held.leaving
   }
 
-  async #letGo(shard: number): Promise<void> {
-    const held = this.#held.get(shard)
-    if (held === undefined) return
+  async #letGo(shard: number, held: Held): Promise<void> {
+    if (this.#held.get(shard) !== held) return
     held.stop.abort()
     await held.holding
     held.lost.abort(new DOMException(`Shard ${shard} was released`, 'AbortError'))

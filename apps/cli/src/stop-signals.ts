@@ -1,5 +1,4 @@
 // The signals that stop a server: one stops it gracefully, a second one at once.
-import { systemClock } from '@fairlead/client'
 
 /**
  * Signals that arrive within this time are one: a Ctrl-C reaches a whole process group, and a launcher or a supervisor
@@ -10,15 +9,16 @@ const sameSignal = 250
 /** Returns a signal that aborts with the name of the first SIGINT, SIGTERM or SIGHUP; the second one exits with 130. */
 export function stopOnSignals(): AbortSignal {
   const stop = new AbortController()
-  let stopping = Infinity
+  let isNext = false
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      if (stop.signal.aborted && systemClock.monotonic() - stopping > sameSignal) {
+      if (isNext) {
         process.stderr.write('Stopped at once.\n')
         process.exit(130)
       }
       if (stop.signal.aborted) return
-      stopping = systemClock.monotonic()
+      // What arrived while this process was busy is delivered after its timers, and before its immediates.
+      setTimeout(() => setImmediate(() => (isNext = true)), sameSignal).unref()
       stop.abort(signal)
     })
   }

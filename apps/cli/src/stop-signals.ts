@@ -1,4 +1,5 @@
 // The signals that stop a server: one stops it gracefully, a second one at once.
+import { systemClock } from '@fairlead/client'
 
 /**
  * Signals that arrive within this time are one: a Ctrl-C reaches a whole process group, and a launcher or a supervisor
@@ -18,7 +19,7 @@ export function stopOnSignals(): AbortSignal {
       }
       if (stop.signal.aborted) return
       // What arrived while this process was busy is delivered after its timers, and before its immediates.
-      setTimeout(() => setImmediate(() => (isNext = true)), sameSignal).unref()
+      systemClock.timer(sameSignal, () => setImmediate(() => (isNext = true)))
       stop.abort(signal)
     })
   }

@@ -6,6 +6,7 @@ export type { After, Result } from './result.ts'
 
 // capabilities
 export type * from './capability.ts'
+export type * from './routes.ts'
 export { SettingError } from './setting-error.ts'
 export type { PolicyRule } from './policy-rule.ts'
 export { objectReference } from './object-reference.ts'

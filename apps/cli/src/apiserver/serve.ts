@@ -95,11 +95,11 @@ function signalReceived(): Promise<void> {
 function parentEnded(parent: number | undefined): Promise<void> {
   return new Promise((resolve) => {
     if (parent === undefined) return
-    const timer = setInterval(() => {
-      if (process.ppid === parent) return
-      clearInterval(timer)
-      resolve()
-    }, parentCheckInterval).unref()
+    const check = (): void => {
+      if (process.ppid === parent) systemClock.timer(parentCheckInterval, check)
+      else resolve()
+    }
+    check()
   })
 }
 

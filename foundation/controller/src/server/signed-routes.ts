@@ -1,7 +1,7 @@
 // Endpoints of capabilities whose callers sign their requests: which one a path belongs to.
 import type { IncomingMessage } from 'node:http'
 import { failure } from '@fairlead/kube'
-import type { RouteResponse, SignedRoute } from '../capability.ts'
+import type { RouteResponse, SignedRoute } from '../routes.ts'
 
 /**
  * Answers a request by the route that its path belongs to; undefined when there is none. The body is read only then.

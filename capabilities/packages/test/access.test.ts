@@ -2,7 +2,8 @@
 // no right of the server that a writer borrows.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Client } from '@fairlead/client'
-import type { KubeObject } from '@fairlead/kube'
+import { StatusError } from '@fairlead/kube'
+import type { JsonObject, KubeObject, Status } from '@fairlead/kube'
 import { PackageRevisionKind, PackageRevisionResourcesKind, RepositoryKind } from '@fairlead/packages'
 import type { Task } from '@fairlead/packages'
 import { eventually } from '../../../test/support/until.ts'
@@ -221,3 +222,59 @@ test.each([
     status: { code: 422, message: expect.stringContaining(field) as string },
   })
 })
+
+test('shows a user nothing of the other namespace: states, results, errors, packages, the index and reads of git', async () => {
+  const url = 'http://127.0.0.1:1/secret-host.git'
+  await stage.register('blueprints')
+  await stage.register('broken', { repo: url })
+  const task: Task = { type: 'init', init: { description: 'secret-text' } }
+  await stage.publish('blueprints', 'secret', 'one', task)
+  await stage.create('blueprints', 'draft', 'one', task)
+  await stage.register('own', {}, { namespace: 'team-b' })
+  const apiVersion = 'porch.kpt.dev/v1alpha1'
+  const [namespace, name] = ['team-a', 'blueprints.secret.one']
+  const preview = { kind: 'PackageRevisionPreview', apiVersion, metadata: { namespace } }
+  const upstreamRef = { name }
+  const clone = { type: 'clone', clone: { upstreamRef: { upstreamRef } } }
+  const ownPreview = {
+    ...preview,
+    metadata: { namespace: 'team-b' },
+    spec: { repository: 'own', packageName: 'web', tasks: [clone] },
+  }
+  const packageRev = { apiVersion: 'config.porch.kpt.dev/v1alpha1', kind: 'PackageRev' }
+  const packageKind = { apiVersion, kind: 'PorchPackage' }
+  const revisions = `/apis/porch.kpt.dev/v1alpha1/namespaces/${namespace}/packagerevisions`
+  const post = async (path: string, body: JsonObject): Promise<void> => {
+    const response = await bob.transport.request({ method: 'POST', path, body })
+    if (response.status >= 400) throw new StatusError(response.body as unknown as Status)
+  }
+  const attempts: Readonly<Record<string, () => Promise<unknown>>> = {
+    'the index': () => bob.list(PackageRevisionKind, { namespace }),
+    'the index of all namespaces': () => bob.list(PackageRevisionKind),
+    packages: () => bob.list(packageKind, { namespace }),
+    'a package': () => bob.get(packageKind, { namespace, name: 'blueprints.secret' }),
+    files: () => bob.list(PackageRevisionResourcesKind, { namespace }),
+    'states and results of functions': () => bob.list(packageRev, { namespace }),
+    'results of functions of one revision': () => bob.get(packageRev, { namespace, name }),
+    'errors of repositories': () => bob.get(RepositoryKind, { namespace, name: 'broken' }),
+    events: () => bob.list({ apiVersion: 'events.k8s.io/v1', kind: 'Event' }, { namespace }),
+    'a preview there': () =>
+      bob.create({ ...preview, spec: { repository: 'blueprints', packageName: 'web' } } as KubeObject),
+    'a preview here of a revision there': () => bob.create(ownPreview as KubeObject),
+    'a tag': () => post(`${revisions}/${name}/tag`, { apiVersion, kind: 'PackageRevisionTag', spec: { tag: 'x' } }),
+    'an approval': () => stage.setLifecycle('blueprints.draft.one', 'Published', { approval: true, client: bob }),
+    'a read of git': () => post(`/webhooks/git/${namespace}/blueprints`, {}),
+  }
+  const outcomes: Record<string, unknown> = {}
+  for (const [what, attempt] of Object.entries(attempts))
+    outcomes[what] = await attempt().then(
+      () => 'allowed',
+      (error: unknown) => error instanceof StatusError && error.code >= 403 && !leaks(error),
+    )
+  expect(outcomes).toEqual(Object.fromEntries(Object.keys(attempts).map((what) => [what, true])))
+})
+
+/** Reports whether an error has content of the other namespace. */
+function leaks(error: unknown): boolean {
+  return /secret-text|secret-host/.test(`${String(error)} ${JSON.stringify(error)}`)
+}

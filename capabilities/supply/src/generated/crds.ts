@@ -335,8 +335,7 @@ export const crds: readonly KubeObject[] = [
                         },
                         "auto": {
                           "type": "object",
-                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds.",
-                          "properties": {}
+                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds."
                         }
                       }
                     },
@@ -533,8 +532,7 @@ export const crds: readonly KubeObject[] = [
                         },
                         "auto": {
                           "type": "object",
-                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds.",
-                          "properties": {}
+                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds."
                         }
                       }
                     },
@@ -1390,8 +1388,7 @@ export const crds: readonly KubeObject[] = [
                         },
                         "auto": {
                           "type": "object",
-                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds.",
-                          "properties": {}
+                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds."
                         }
                       }
                     },
@@ -1588,8 +1585,7 @@ export const crds: readonly KubeObject[] = [
                         },
                         "auto": {
                           "type": "object",
-                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds.",
-                          "properties": {}
+                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds."
                         }
                       }
                     },
@@ -2296,8 +2292,7 @@ export const crds: readonly KubeObject[] = [
                         },
                         "auto": {
                           "type": "object",
-                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds.",
-                          "properties": {}
+                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds."
                         }
                       }
                     },
@@ -2494,8 +2489,7 @@ export const crds: readonly KubeObject[] = [
                         },
                         "auto": {
                           "type": "object",
-                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds.",
-                          "properties": {}
+                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds."
                         }
                       }
                     },
@@ -2927,8 +2921,7 @@ export const crds: readonly KubeObject[] = [
                         },
                         "auto": {
                           "type": "object",
-                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds.",
-                          "properties": {}
+                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds."
                         }
                       }
                     },
@@ -3125,8 +3118,7 @@ export const crds: readonly KubeObject[] = [
                         },
                         "auto": {
                           "type": "object",
-                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds.",
-                          "properties": {}
+                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds."
                         }
                       }
                     },
@@ -3995,8 +3987,7 @@ export const crds: readonly KubeObject[] = [
                         },
                         "auto": {
                           "type": "object",
-                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds.",
-                          "properties": {}
+                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds."
                         }
                       }
                     },
@@ -4193,8 +4184,7 @@ export const crds: readonly KubeObject[] = [
                         },
                         "auto": {
                           "type": "object",
-                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds.",
-                          "properties": {}
+                          "description": "The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds."
                         }
                       }
                     }
@@ -5880,10 +5870,6 @@ export interface ClusterConfigTemplateSpecHealthRuleExpression {
   readonly message?: string
 }
 
-/** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
-export interface ClusterConfigTemplateSpecHealthRuleAuto {
-}
-
 /** Health rule of the stamped object. */
 export interface ClusterConfigTemplateSpecHealthRule {
   /** The object is healthy once it exists. */
@@ -5895,7 +5881,7 @@ export interface ClusterConfigTemplateSpecHealthRule {
   /** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
   readonly expression?: ClusterConfigTemplateSpecHealthRuleExpression
   /** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
-  readonly auto?: ClusterConfigTemplateSpecHealthRuleAuto
+  readonly auto?: Readonly<Record<string, unknown>>
 }
 
 /** A requirement on one condition. */
@@ -5972,10 +5958,6 @@ export interface ClusterConfigTemplateSpecHealthyConditionRuleExpression {
   readonly message?: string
 }
 
-/** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
-export interface ClusterConfigTemplateSpecHealthyConditionRuleAuto {
-}
-
 /** The spelling of healthRule in the proposal, with the message layout of the proposal. */
 export interface ClusterConfigTemplateSpecHealthyConditionRule {
   /** The object is healthy once it exists. */
@@ -5987,7 +5969,7 @@ export interface ClusterConfigTemplateSpecHealthyConditionRule {
   /** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
   readonly expression?: ClusterConfigTemplateSpecHealthyConditionRuleExpression
   /** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
-  readonly auto?: ClusterConfigTemplateSpecHealthyConditionRuleAuto
+  readonly auto?: Readonly<Record<string, unknown>>
 }
 
 /** Template, outputs and health rule of the stamped object. */
@@ -6300,10 +6282,6 @@ export interface ClusterDeploymentTemplateSpecHealthRuleExpression {
   readonly message?: string
 }
 
-/** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
-export interface ClusterDeploymentTemplateSpecHealthRuleAuto {
-}
-
 /** Health rule of the stamped object. */
 export interface ClusterDeploymentTemplateSpecHealthRule {
   /** The object is healthy once it exists. */
@@ -6315,7 +6293,7 @@ export interface ClusterDeploymentTemplateSpecHealthRule {
   /** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
   readonly expression?: ClusterDeploymentTemplateSpecHealthRuleExpression
   /** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
-  readonly auto?: ClusterDeploymentTemplateSpecHealthRuleAuto
+  readonly auto?: Readonly<Record<string, unknown>>
 }
 
 /** A requirement on one condition. */
@@ -6392,10 +6370,6 @@ export interface ClusterDeploymentTemplateSpecHealthyConditionRuleExpression {
   readonly message?: string
 }
 
-/** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
-export interface ClusterDeploymentTemplateSpecHealthyConditionRuleAuto {
-}
-
 /** The spelling of healthRule in the proposal, with the message layout of the proposal. */
 export interface ClusterDeploymentTemplateSpecHealthyConditionRule {
   /** The object is healthy once it exists. */
@@ -6407,7 +6381,7 @@ export interface ClusterDeploymentTemplateSpecHealthyConditionRule {
   /** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
   readonly expression?: ClusterDeploymentTemplateSpecHealthyConditionRuleExpression
   /** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
-  readonly auto?: ClusterDeploymentTemplateSpecHealthyConditionRuleAuto
+  readonly auto?: Readonly<Record<string, unknown>>
 }
 
 /** Two paths in the stamped object whose values must be equal. */
@@ -6676,10 +6650,6 @@ export interface ClusterImageTemplateSpecHealthRuleExpression {
   readonly message?: string
 }
 
-/** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
-export interface ClusterImageTemplateSpecHealthRuleAuto {
-}
-
 /** Health rule of the stamped object. */
 export interface ClusterImageTemplateSpecHealthRule {
   /** The object is healthy once it exists. */
@@ -6691,7 +6661,7 @@ export interface ClusterImageTemplateSpecHealthRule {
   /** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
   readonly expression?: ClusterImageTemplateSpecHealthRuleExpression
   /** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
-  readonly auto?: ClusterImageTemplateSpecHealthRuleAuto
+  readonly auto?: Readonly<Record<string, unknown>>
 }
 
 /** A requirement on one condition. */
@@ -6768,10 +6738,6 @@ export interface ClusterImageTemplateSpecHealthyConditionRuleExpression {
   readonly message?: string
 }
 
-/** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
-export interface ClusterImageTemplateSpecHealthyConditionRuleAuto {
-}
-
 /** The spelling of healthRule in the proposal, with the message layout of the proposal. */
 export interface ClusterImageTemplateSpecHealthyConditionRule {
   /** The object is healthy once it exists. */
@@ -6783,7 +6749,7 @@ export interface ClusterImageTemplateSpecHealthyConditionRule {
   /** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
   readonly expression?: ClusterImageTemplateSpecHealthyConditionRuleExpression
   /** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
-  readonly auto?: ClusterImageTemplateSpecHealthyConditionRuleAuto
+  readonly auto?: Readonly<Record<string, unknown>>
 }
 
 /** Template, outputs and health rule of the stamped object. */
@@ -6924,10 +6890,6 @@ export interface ClusterSourceTemplateSpecHealthRuleExpression {
   readonly message?: string
 }
 
-/** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
-export interface ClusterSourceTemplateSpecHealthRuleAuto {
-}
-
 /** Health rule of the stamped object. */
 export interface ClusterSourceTemplateSpecHealthRule {
   /** The object is healthy once it exists. */
@@ -6939,7 +6901,7 @@ export interface ClusterSourceTemplateSpecHealthRule {
   /** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
   readonly expression?: ClusterSourceTemplateSpecHealthRuleExpression
   /** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
-  readonly auto?: ClusterSourceTemplateSpecHealthRuleAuto
+  readonly auto?: Readonly<Record<string, unknown>>
 }
 
 /** A requirement on one condition. */
@@ -7016,10 +6978,6 @@ export interface ClusterSourceTemplateSpecHealthyConditionRuleExpression {
   readonly message?: string
 }
 
-/** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
-export interface ClusterSourceTemplateSpecHealthyConditionRuleAuto {
-}
-
 /** The spelling of healthRule in the proposal, with the message layout of the proposal. */
 export interface ClusterSourceTemplateSpecHealthyConditionRule {
   /** The object is healthy once it exists. */
@@ -7031,7 +6989,7 @@ export interface ClusterSourceTemplateSpecHealthyConditionRule {
   /** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
   readonly expression?: ClusterSourceTemplateSpecHealthyConditionRuleExpression
   /** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
-  readonly auto?: ClusterSourceTemplateSpecHealthyConditionRuleAuto
+  readonly auto?: Readonly<Record<string, unknown>>
 }
 
 /** Template, outputs and health rule of the stamped object. */
@@ -7348,10 +7306,6 @@ export interface ClusterTemplateSpecHealthRuleExpression {
   readonly message?: string
 }
 
-/** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
-export interface ClusterTemplateSpecHealthRuleAuto {
-}
-
 /** Health rule of the stamped object. */
 export interface ClusterTemplateSpecHealthRule {
   /** The object is healthy once it exists. */
@@ -7363,7 +7317,7 @@ export interface ClusterTemplateSpecHealthRule {
   /** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
   readonly expression?: ClusterTemplateSpecHealthRuleExpression
   /** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
-  readonly auto?: ClusterTemplateSpecHealthRuleAuto
+  readonly auto?: Readonly<Record<string, unknown>>
 }
 
 /** A requirement on one condition. */
@@ -7440,10 +7394,6 @@ export interface ClusterTemplateSpecHealthyConditionRuleExpression {
   readonly message?: string
 }
 
-/** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
-export interface ClusterTemplateSpecHealthyConditionRuleAuto {
-}
-
 /** The spelling of healthRule in the proposal, with the message layout of the proposal. */
 export interface ClusterTemplateSpecHealthyConditionRule {
   /** The object is healthy once it exists. */
@@ -7455,7 +7405,7 @@ export interface ClusterTemplateSpecHealthyConditionRule {
   /** CEL expressions with the variables `object` and `now`. `unhealthy` is evaluated first. */
   readonly expression?: ClusterTemplateSpecHealthyConditionRuleExpression
   /** The default rule of the kind applies: a ClusterHealthRule, or a built-in rule for well-known kinds. */
-  readonly auto?: ClusterTemplateSpecHealthyConditionRuleAuto
+  readonly auto?: Readonly<Record<string, unknown>>
 }
 
 /** Template and health rule of the stamped object. */

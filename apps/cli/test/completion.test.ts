@@ -22,7 +22,7 @@ test.each([
   [['zz'], [':']],
   [
     ['map', ''],
-    ['render', 'test', 'drift', 'sync', 'rbac', 'help', ':'],
+    ['render', 'test', 'record', 'drift', 'sync', 'rbac', 'help', ':'],
   ],
   [
     ['map', 'render', '--ho'],

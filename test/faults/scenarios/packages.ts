@@ -55,7 +55,9 @@ async function serves(client: Client, revisions: readonly string[], repositories
   const ready = registered.items.filter(
     ({ metadata, status }) =>
       status?.observedGeneration === metadata.generation &&
-      status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true,
+      status?.conditions?.some(
+        ({ type, status: value, reason }) => type === 'Ready' && value === 'True' && reason !== 'Reconciling',
+      ) === true,
   )
   const namesOf = (objects: readonly KubeObject[]): string =>
     objects

@@ -4,6 +4,7 @@ import { Lease } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { formatMicroTime, isAlreadyExists, isConflict, isNotFound } from '@fairlead/kube'
 import type { Clock } from '@fairlead/kube'
+import { Deadline } from './deadline.ts'
 import type { Logger } from './logger.ts'
 
 /** The Lease, the identity and the durations of an election. Times in milliseconds. */
@@ -137,19 +138,12 @@ export class LeaderElection {
   }
 
   async #tryWithin(ms: number, signal: AbortSignal): Promise<boolean> {
-    const attempt = new AbortController()
-    const abort = (): void => attempt.abort(signal.reason)
-    using _timer = this.#host.clock.timer(Math.max(0, ms), () =>
-      attempt.abort(new DOMException('The lease could not be renewed in time', 'TimeoutError')),
-    )
-    signal.addEventListener('abort', abort, { once: true })
+    using attempt = new Deadline(this.#host.clock, ms, signal, 'The lease could not be renewed in time')
     try {
       return await this.#tryOnce(attempt.signal)
     } catch (error) {
       if (attempt.signal.aborted) return false
       throw error
-    } finally {
-      signal.removeEventListener('abort', abort)
     }
   }
 

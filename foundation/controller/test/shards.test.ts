@@ -202,6 +202,25 @@ test('a replica that lost its Leases acquires them again at once while they name
   expect(replicas.clashes).toEqual([])
 })
 
+test('a replica whose list of Leases is never answered tries again, and acquires what another left', async () => {
+  await using server = await cluster()
+  await using replicas = new Replicas(server)
+  await replicas.start()
+  await replicas.start()
+  await replicas.pass(8)
+  const [first] = replicas.live.values()
+  let lost = 0
+  first!.transport.before = ({ method, path, signal }) =>
+    method === 'GET' && path.endsWith('/leases') && lost++ === 0
+      ? new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)))
+      : undefined
+  await replicas.pass(3)
+  await replicas.stop('replica-1')
+  await replicas.pass(15)
+  expect([lost > 1, replicas.owned()]).toEqual([true, [[0, 1, 2, 3]]])
+  expect(replicas.clashes).toEqual([])
+})
+
 test('a manager with both leader election and shards is refused', async () => {
   await using server = await ApiServer.start({ controllers: false })
   const lease = { namespace: 'default', name: 'test' }

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { Lease } from '@fairlead/client'
 import type { Clock } from '@fairlead/kube'
+import { Deadline } from '../deadline.ts'
 import { LeaderElection } from '../leader-election.ts'
 import type { LeaderElectionHost, LeaderElectionOptions } from '../leader-election.ts'
 import { planShards, shardOf } from './shard-plan.ts'
@@ -51,6 +52,7 @@ export class Shards {
   readonly #clock: Clock
   readonly #duration: number
   readonly #retry: number
+  readonly #deadline: number
   readonly #listener: ShardListener
   readonly #member: LeaderElection
   readonly #elections: readonly LeaderElection[]
@@ -70,6 +72,7 @@ export class Shards {
     this.#clock = host.clock
     this.#duration = options.leaseDuration ?? 15_000
     this.#retry = options.retryPeriod ?? 2_000
+    this.#deadline = options.renewDeadline ?? 10_000
     this.#listener = listener
     const id = createHash('sha256').update(options.identity).digest('hex').slice(0, 16)
     this.#member = this.#election(`${options.name}-member-${id}`, 'member')
@@ -100,8 +103,11 @@ export class Shards {
   /** Acquires and renews leases until `signal` aborts. Leases that are held then are kept until {@link Shards.stop}. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
+      // A response that was lost must not end the rounds: the Lease of the replica is renewed at the start of each, and
+      // a deadline plus a retry are shorter than that Lease.
+      using round = new Deadline(this.#clock, this.#deadline, signal, 'The shards could not be renewed in time')
       try {
-        await this.#round(signal)
+        await this.#round(round.signal)
       } catch (error) {
         if (!signal.aborted) this.#host.log.warn('Could not renew the shards', { error })
       }
@@ -122,7 +128,7 @@ export class Shards {
     const { namespace, name } = this.#options
     const { items } = await this.#host.client.list(Lease, { namespace, labelSelector: `${groupLabel}=${name}`, signal })
     const alive = new Map<string, Lease>()
-    for (const lease of items) if (await this.#isAlive(lease)) alive.set(lease.metadata.name!, lease)
+    for (const lease of items) if (await this.#isAlive(lease, signal)) alive.set(lease.metadata.name!, lease)
     const replicas = new Set([this.#options.identity])
     for (const lease of alive.values())
       if (lease.metadata.labels?.[roleLabel] === 'member') replicas.add(lease.spec!.holderIdentity!)
@@ -143,7 +149,7 @@ export class Shards {
   }
 
   /** A lease expires relative to the time when its last change was observed here; no clocks are compared. */
-  async #isAlive(lease: Lease): Promise<boolean> {
+  async #isAlive(lease: Lease, signal: AbortSignal): Promise<boolean> {
     const { name, namespace, resourceVersion } = lease.metadata
     const now = this.#clock.monotonic()
     const before = this.#sightings.get(name!)
@@ -153,7 +159,7 @@ export class Shards {
     const isMember = lease.metadata.labels?.[roleLabel] === 'member'
     if (isMember && age > buryAfter * Math.max(duration, this.#duration)) {
       await this.#host.client
-        .delete(Lease, { namespace: namespace!, name: name! }, { preconditions: { resourceVersion } })
+        .delete(Lease, { namespace: namespace!, name: name! }, { preconditions: { resourceVersion }, signal })
         .catch(() => {})
       this.#sightings.delete(name!)
       return false

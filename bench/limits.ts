@@ -26,8 +26,6 @@ export const limits: Readonly<Record<string, string>> = {
   'a referent ready after 330 s -> create call of its dependent, ms p99 (median)': awsCall,
   'a referent ready after 1320 s -> create call of its dependent, ms p99 (median)': awsCall,
   'a changed referent -> update call of its dependent, ms p99 (median)': awsCall,
-  'one child of 1000 changes: hook calls':
-    'the second call shows the hook the child as it was written. Metacontroller makes it, too, and hooks that count their children rely on it.',
   '1000 parents with 3 children each: MB of memory at its peak':
     'Node itself and the modules of the command, before the first object; Metacontroller takes less than 130 MB.',
   ...packageSteps(),

@@ -34,8 +34,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     title: `one child of ${children} changes`,
     measure: oneChange,
     figures: {
-      // Not exact: two, as those of Metacontroller (limits.ts).
-      'hook calls': { most: () => 1 },
+      'hook calls': { exact: true, most: () => 1 },
       'bytes sent': { most: (peer) => peer?.['bytes sent'] },
       writes: { exact: true, most: () => 1 },
       'ms to the write': { digits: 1, most: (peer) => half(peer?.['ms to the write']) },

@@ -37,6 +37,8 @@ export interface TombstoneResponse {
 export interface ResponseBody {
   readonly value: JsonValue
   readonly duplicates: readonly string[]
+  /** Digest of the text; undefined for a body that was not received as text. */
+  readonly digest?: string
 }
 
 /** The context that a response is checked against. */

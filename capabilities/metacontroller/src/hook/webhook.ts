@@ -1,4 +1,5 @@
 // A hook behind HTTP: address, credentials, ETags, and the parsing of its responses (originals/metacontroller.md §2.2).
+import { hash } from 'node:crypto'
 import type { Client } from '@fairlead/client'
 import type { HookClient } from '@fairlead/controller'
 import { HookError, RemoteError } from '@fairlead/controller'
@@ -101,7 +102,7 @@ export class WebhookCaller {
 
   async #parse(text: string): Promise<ResponseBody> {
     try {
-      return await parseResponse(text)
+      return { ...(await parseResponse(text)), digest: hash('sha256', text, 'base64') }
     } catch (error) {
       if (error instanceof JsonSyntaxError)
         throw new RemoteError(

@@ -17,6 +17,7 @@ import type { Flavour, ParentKind } from './flavour.ts'
 import { managesChildren, parentStep } from './parent.ts'
 import { writeParent } from './parent-writer.ts'
 import type { SyncResponse } from './response.ts'
+import type { SettledParents, ShownObjects } from './settled-parents.ts'
 import type { SyncCaches } from './sync-caches.ts'
 import type { SyncHooks } from './sync-hooks.ts'
 
@@ -32,6 +33,8 @@ export interface SyncParentOptions {
   readonly signal: AbortSignal
   /** The way in which children are written. */
   readonly strategy: ApplyStrategy
+  /** Calls that would show the hook nothing new are left out; undefined when none may be. */
+  readonly settled: SettledParents | undefined
   readonly onWrite: (write: OutputWrite) => void
 }
 
@@ -57,7 +60,12 @@ export async function syncParent(
   kind: ParentKind,
   options: SyncParentOptions,
 ): Promise<SyncOutcome> {
-  const { flavour, caches, hooks, customize, client, strategy, onWrite } = options
+  const { flavour, caches, hooks, customize, client, strategy, settled } = options
+  let hasWritten = false
+  const onWrite = (write: OutputWrite): void => {
+    hasWritten = true
+    options.onWrite(write)
+  }
   const { finalizer } = flavour
   const hasFinalizeHook = hooks.finalize !== undefined
   const stepOf = (parent: KubeObject): ReturnType<typeof parentStep> =>
@@ -87,16 +95,25 @@ export async function syncParent(
   const { caller, version } = hook
   const hookName = finalizing ? ('finalize' as const) : ('sync' as const)
   const uid = parent.metadata.uid ?? ''
+  const rules = managesChildren({ parent, finalizer, hasFinalizeHook }) ? flavour.revisions : undefined
+  const shown: ShownObjects = {
+    controller,
+    parent,
+    children: children.map(({ object }) => object),
+    related: related.flatMap(({ objects }) => objects),
+  }
+  if (!finalizing && rules === undefined && settled?.isRestored(shown) === true) return done
+  let digest: string | undefined
   const ask = async (of: KubeObject, revision: string): Promise<SyncResponse> => {
     const request = flavour.request({ controller, parent: of, children, related, finalizing, version })
     const group = revision === '' ? uid : `${uid}/${revision}`
     const body = await caller.call({ request, group, signal })
+    digest = body.digest
     const response = flavour.readResponse(body, { hook: hookName, parent, strict: caller.strict })
     // A hook that is not asked to finalize has nothing to say about it: the finalizer would be put on again at once.
     const finalized = finalizing && response.finalized
     return { ...response, finalized, children: withOwners(parent, flavour.prepare(parent, response.children)) }
   }
-  const rules = managesChildren({ parent, finalizer, hasFinalizeHook }) ? flavour.revisions : undefined
   const response =
     rules === undefined
       ? await ask(parent, '')
@@ -120,6 +137,12 @@ export async function syncParent(
   if (!caches.areKnown) return { ...done, isHeld: true }
   const write = { client, kind, change: flavour.parentChange(parent, response), onWrite }
   const outcome = { isHeld: false, resyncAfterSeconds: response.resyncAfterSeconds, events: response.events }
+  const record = (): void => {
+    const isAskedAgain = response.resyncAfterSeconds !== undefined || response.events.length > 0
+    if (finalizing || rules !== undefined || isAskedAgain || digest === undefined) return settled?.forget(uid)
+    const isSettled = !hasWritten && plan.every(({ op }) => op === 'keep')
+    settled?.record({ shown, response: digest, isSettled })
+  }
   const isManaged = managesChildren({ parent, finalizer, hasFinalizeHook })
   const { before, after } = splitByFinalizer(isManaged ? plan : [], parent, response, flavour)
   let isFinished = false
@@ -132,6 +155,7 @@ export async function syncParent(
   if (!flavour.writesParentLast) {
     await writeParent({ ...write, parent, ...(isFinished ? { finished: finalizer } : {}) })
     await writer.carryOut(after)
+    record()
     return outcome
   }
   if (isFinished) {
@@ -146,6 +170,7 @@ export async function syncParent(
     // The status says what was observed, even when not all children could be written.
     await writeParent({ ...write, parent })
   }
+  record()
   return { ...outcome, again: rules !== undefined && writer.hasLearned }
 }
 

@@ -1,6 +1,6 @@
 // Runs one CompositeController or DecoratorController: events enqueue parents; syncing one (sync-parent.ts) calls a
-// hook and writes. Own writes enqueue their parent, too: hooks count on seeing what they made. Start with
-// SyncRun.start.
+// hook and writes. Own writes enqueue their parent, too: hooks count on seeing what they made, unless that is nothing
+// new (settled-parents.ts). Start with SyncRun.start.
 import type { Manager, ObjectChange, Result, WorkContext, WorkLoop } from '@fairlead/controller'
 import { GrantWatch, RemoteError, after, hasFinalizer, removeFinalizer } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
@@ -25,6 +25,7 @@ import { Customize } from './customize.ts'
 import type { Flavour } from './flavour.ts'
 import type { ApplyStrategy } from '../children/apply-strategy.ts'
 import { fieldManager } from '../children/apply-strategy.ts'
+import { SettledParents } from './settled-parents.ts'
 import { SyncCaches } from './sync-caches.ts'
 import type { SyncHooks } from './sync-hooks.ts'
 import type { SyncOutcome } from './sync-parent.ts'
@@ -75,6 +76,7 @@ export class SyncRun {
   readonly #parents = new Map<string, { readonly kind: number; readonly object: KubeObject }>()
   /** When hooks asked to be called again, in milliseconds of the clock. */
   readonly #resyncs = new Map<string, number>()
+  readonly #settled = new SettledParents()
   readonly #calls = new AbortController()
   #started = false
   #stopped = false
@@ -223,6 +225,7 @@ export class SyncRun {
         client: context.client,
         signal: AbortSignal.any([context.signal, this.#calls.signal]),
         strategy: this.#options.strategy,
+        settled: this.#settledOf(group),
         onWrite: (write) => this.#state.wrote(group, write),
       })
       if (!this.#state.setHeld(group, outcome.isHeld, releases) || outcome.again === true) this.loop.add(group)
@@ -234,8 +237,16 @@ export class SyncRun {
     }
   }
 
+  /** Returns undefined where the next call may be one that was asked for. */
+  #settledOf({ parent }: GroupRef): SettledParents | undefined {
+    if (this.#options.resyncPeriodSeconds === undefined && !this.#resyncs.has(parent)) return this.#settled
+    this.#settled.forget(parent)
+    return undefined
+  }
+
   /** Returns when a sync is tried again that failed for no fault of its own; throws all other errors. */
   #postponed(group: GroupRef, error: unknown, now: number): Result {
+    this.#settled.forget(group.parent)
     if (this.#stopped && this.#calls.signal.reason === error) return undefined
     return this.#failures.postponed(
       group,
@@ -336,6 +347,7 @@ export class SyncRun {
   #forget(group: GroupRef): undefined {
     this.#state.forget(group)
     this.#resyncs.delete(group.parent)
+    this.#settled.forget(group.parent)
     this.loop.forget(group)
     return undefined
   }

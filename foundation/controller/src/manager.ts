@@ -170,7 +170,7 @@ export class Manager implements AsyncDisposable {
       await manager.stop()
       throw error
     }
-    if (manager.shards !== undefined) manager.#sharing = manager.shards.run(manager.signal)
+    if (options.shards !== undefined) manager.#sharing = manager.shards!.run(manager.signal)
     manager.#isSetUp = true
     if (options.follows !== undefined) {
       if (options.follows.leads) manager.#work()

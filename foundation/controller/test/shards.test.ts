@@ -221,6 +221,27 @@ test('a replica whose list of Leases is never answered tries again, and acquires
   expect(replicas.clashes).toEqual([])
 })
 
+test('a manager that follows takes part in the shards of the other, and acquires none itself', async () => {
+  await using server = await cluster()
+  const clock = new FakeClock()
+  const transport = new RecordingTransport(server.client().transport)
+  const client = new Client({ transport, clock, random: () => 0.5 })
+  const shards = { namespace: 'default', name: 'test', count, identity: 'one' }
+  await using first = await Manager.start({ client, clock, shards })
+  await using second = await Manager.start({ client, clock, follows: first })
+  for (let tick = 0; tick < 20; tick++) {
+    await clock.advance(1000)
+    await turns()
+  }
+  expect([first.shards!.owned, second.shards!.owned]).toEqual([
+    [0, 1, 2, 3],
+    [0, 1, 2, 3],
+  ])
+  // At most one round each 2.2 s: two that overlap acquire a shard twice, and one of them renews its Lease for ever.
+  const lists = transport.requests.filter((request) => request.startsWith('GET') && request.endsWith('/leases'))
+  expect(lists.length).toBeLessThanOrEqual(10)
+})
+
 test('a manager with both leader election and shards is refused', async () => {
   await using server = await ApiServer.start({ controllers: false })
   const lease = { namespace: 'default', name: 'test' }

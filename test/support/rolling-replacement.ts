@@ -1,0 +1,31 @@
+// Replaces replicas of `fairlead run` one by one, as a Deployment does: the new one is ready before an old one is
+// stopped.
+import type { RunProcess } from './run-process.ts'
+import { eventually } from './until.ts'
+
+/**
+ * Starts `start` once for each of `replicas` and stops that one after the new one is ready. Returns the new ones. Throws
+ * when a replica ends with another code than 0.
+ */
+export async function replaceEach(
+  replicas: readonly RunProcess[],
+  start: () => Promise<RunProcess>,
+): Promise<RunProcess[]> {
+  const replaced: RunProcess[] = []
+  for (const old of replicas) {
+    const next = await start()
+    await ready(next)
+    replaced.push(next)
+    const code = await old.stop()
+    if (code !== 0) throw new Error(`A replica ended with ${code}:\n${old.text}${old.log}`)
+  }
+  return replaced
+}
+
+/** Resolves when `/readyz` answers 200. */
+export async function ready(replica: RunProcess): Promise<void> {
+  await eventually(async () => {
+    const [status, body] = await replica.get('/readyz')
+    if (status !== 200) throw new Error(body)
+  }, 50)
+}

@@ -138,6 +138,24 @@ test('says within a second that a remote hangs, and serves what was read before'
   await readAgain('https', isReady)
 })
 
+test('tells a page from an empty repository when an address is registered', async () => {
+  git(stage.bareRepository('empty'), 'config', 'http.receivepack', 'true')
+  const address = { ...remoteOf('https'), repo: `${server.url}/empty.git` }
+  setFault('https', 'answers with a page')
+  const page = await stage.register('page', address)
+  expect(conditionOf(page)).toEqual([
+    'False',
+    'RepositoryNotFound',
+    `${address.repo} answers, but not as a git server does: is this a git repository?`,
+  ])
+  expect([page.status?.packageCount, page.status?.lastFullSyncTime]).toEqual([undefined, undefined])
+  setFault('https', undefined)
+  await readAgain('page', isReady)
+  expect(conditionOf(await stage.register('empty', address))).toEqual(['True', 'Ready', 'Repository Ready'])
+  await stage.create('empty', 'web', 'one')
+  expect(refsOf(`${stage.folder}/empty.git`)).toEqual(['refs/heads/drafts/web/one'])
+})
+
 test('keeps the labels of a draft whose push arrived although its answer was lost', async () => {
   setFault('https', 'loses the answer of a push')
   const metadata = { labels: { team: 'b' } }

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Client } from '@fairlead/client'
 import { PackageRevisionKind, packages, RepositoryKind } from '@fairlead/packages'
+import { isConflict } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { Scenario } from '../scenario.ts'
 
@@ -48,6 +49,18 @@ function repository(name: string, git: object, sync?: object): KubeObject {
     metadata: { name, namespace: 'default' },
     spec: { type: 'git', git, ...(sync !== undefined && { sync }) },
   } as KubeObject
+}
+
+/** Deletes a Repository as it is now; the controller may write its status meanwhile. */
+async function remove(client: Client, name: string): Promise<void> {
+  for (;;) {
+    const { uid, resourceVersion } = (await client.get(RepositoryKind, `default/${name}`)).metadata
+    try {
+      return void (await client.delete(RepositoryKind, `default/${name}`, { preconditions: { uid, resourceVersion } }))
+    } catch (error) {
+      if (!isConflict(error)) throw error
+    }
+  }
 }
 
 async function serves(client: Client, revisions: readonly string[], repositories: readonly string[]): Promise<boolean> {
@@ -103,8 +116,7 @@ export const packagesScenario: Scenario = {
   async change(client) {
     push('web', 2)
     await client.apply(repository('blueprints', blueprints, { runOnceAt: '2026-01-01T00:00:00Z' }))
-    const { uid, resourceVersion } = (await client.get(RepositoryKind, 'default/ends')).metadata
-    await client.delete(RepositoryKind, 'default/ends', { preconditions: { uid, resourceVersion } })
+    await remove(client, 'ends')
     await client.apply(repository('begins', {}))
   },
 }

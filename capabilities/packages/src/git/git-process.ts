@@ -15,6 +15,8 @@ export interface GitOptions {
   readonly environment?: Readonly<Record<string, string>>
   /** Milliseconds until the process is killed. */
   readonly timeout?: number
+  /** Receives what git writes to standard error. */
+  onError?(chunk: Buffer): void
 }
 
 /** Milliseconds for operations on a local repository, and for those with a remote. */
@@ -104,7 +106,10 @@ export async function runGit(folder: string, args: readonly string[], options: G
     const output: Buffer[] = []
     const errors: Buffer[] = []
     child.stdout.on('data', (chunk: Buffer) => output.push(chunk))
-    child.stderr.on('data', (chunk: Buffer) => errors.push(chunk))
+    child.stderr.on('data', (chunk: Buffer) => {
+      errors.push(chunk)
+      options.onError?.(chunk)
+    })
     const closed = once(child, 'close') as Promise<[number | null]>
     const written = write(child, input)
     const [code] = await closed.catch((error: unknown) => Promise.reject(startError(error)))

@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PackageFiles } from '../engine/package-files.ts'
-import { GitError } from './git-error.ts'
+import { GitError, withoutCredentials } from './git-error.ts'
 import { runGit, timeouts } from './git-process.ts'
 import { writeCommit } from './new-commit.ts'
 import type { NewCommit } from './new-commit.ts'
@@ -198,6 +198,28 @@ export class GitRepository implements Disposable {
       ],
       { signal, environment: environment.variables, timeout: remote.timeout ?? timeouts.remote },
     )
+  }
+
+  /**
+   * Checks that a remote without a branch or tag is a git repository. Over HTTP, git takes any page for the list of refs
+   * of a repository that a file server serves, and a page without them for an empty one; only git's own servers send
+   * packets. @throws GitError `RepositoryNotFound`
+   */
+  async checkEmpty(remote: GitRemote, signal: AbortSignal): Promise<void> {
+    if (transportOf(remote.url) !== 'http') return
+    await using environment = await remoteEnvironment(remote)
+    const trace: Buffer[] = []
+    await runGit(this.folder, ['ls-remote', '--quiet', '--end-of-options', remote.url], {
+      signal,
+      environment: { ...environment.variables, GIT_TRACE_PACKET: '1' },
+      timeout: remote.timeout ?? timeouts.remote,
+      onError: (chunk) => void trace.push(chunk),
+    })
+    if (!Buffer.concat(trace).includes(' packet: '))
+      throw new GitError(
+        'RepositoryNotFound',
+        `${withoutCredentials(remote.url)} answers, but not as a git server does: is this a git repository?`,
+      )
   }
 
   /** Reports whether nothing was ever written. */

@@ -197,9 +197,11 @@ export class PackageRepository implements AsyncDisposable {
   }
 
   async #fetch(signal: AbortSignal, knownRevisions: number = 0): Promise<void> {
-    if (this.settings.url !== undefined) await this.git.fetch(await this.#host.remote(signal), signal)
+    const remote = this.settings.url === undefined ? undefined : await this.#host.remote(signal)
+    if (remote !== undefined) await this.git.fetch(remote, signal)
     const refs = await this.git.refs(signal)
     if (refs.size === 0 && (this.#state.refs.size > 0 || knownRevisions > 0)) await this.#restoreRefs()
+    if (refs.size === 0 && remote !== undefined) await this.git.checkEmpty(remote, signal)
     const { branch, createBranch, repository } = this.settings
     // Drafts may be all that an empty repository has so far.
     const isEmpty = [...refs.keys()].every((ref) => ['Draft', 'Proposed'].includes(packageRef(ref)?.kind ?? ''))

@@ -31,7 +31,11 @@ export function startRepositoryController(
     .controller('repositories')
     .for(RepositoryKind)
     .withOptions({ concurrency })
-    .finalizer(finalizer, ({ object }) => repositories.discard(object))
+    .finalizer(finalizer, async ({ object, key, signal }) => {
+      await repositories.discard(object)
+      await abortable(states.load(), signal)
+      await states.deleteAll(key.namespace!, key.name)
+    })
     .reconcile((context) => reconcile(context, manager, repositories, states))
 }
 
@@ -90,6 +94,7 @@ async function reconcile(
     ...(runOnceAt !== undefined && Date.parse(runOnceAt) <= now && { observedRunOnceAt: runOnceAt }),
     conditions: [ready(repository)],
   })
+  await states.prune(repository.settings, repository.revisions)
   return next === undefined ? undefined : after(next - now)
 }
 

@@ -124,12 +124,20 @@ export class PackageRepository implements AsyncDisposable {
   }
 
   /**
-   * Creates a draft. No ref names it before `stored` resolves: what git does not hold of it is on disk then.
-   * @throws GitError, or the error of `stored`
+   * Creates a draft. `check` throws when the revisions that exist then do not allow it: others may have been created
+   * since the caller looked. No ref names the draft before `stored` resolves: what git does not hold of it is on disk
+   * then. @throws GitError, or the error of `check` or `stored`
    */
-  async createDraft(draft: DraftContent, stored?: Promise<unknown>): Promise<Revision> {
+  async createDraft(
+    draft: DraftContent,
+    check: (revisions: Revisions) => void,
+    stored?: Promise<unknown>,
+  ): Promise<Revision> {
     const path = this.#path(draft.packageName)
-    await this.#write(async (state) => (await Promise.all([this.#plans.createDraft(state, draft, path), stored]))[0])
+    await this.#write(async (state) => {
+      check(state.revisions)
+      return (await Promise.all([this.#plans.createDraft(state, draft, path), stored]))[0]
+    })
     return this.#find((revision) => revision.path === path && revision.workspace === draft.workspace)
   }
 

@@ -9,6 +9,7 @@ import type { PackageRevision, PackageRevisionPreview, RenderReport, Task } from
 import type { PackageFiles } from '../engine/package-files.ts'
 import { GitError } from '../git/git-error.ts'
 import { failureMessage } from '../engine/render/failure-message.ts'
+import { deadline } from './deadline.ts'
 import { withBookkeepingOf, withPackageMetadata, withPipeline } from './kptfile-edits.ts'
 import type { PackageEngine, RenderedPackage } from './package-engine.ts'
 import type { PackageRepository } from './package-repository.ts'
@@ -16,6 +17,7 @@ import { firstReadTimeout } from './repositories.ts'
 import type { Repositories, Located } from './repositories.ts'
 import type { Revision } from './revision.ts'
 import { RevisionChanges } from './revision-changes.ts'
+import type { Revisions } from './revision-index.ts'
 import type { KeptMetadata, RevisionState, RevisionStates } from './revision-states.ts'
 import { taskFiles } from './task-files.ts'
 import type { TaskContext } from './task-files.ts'
@@ -81,7 +83,8 @@ export class PackageService implements Disposable {
    */
   async settled(key: ObjectKey, signal: AbortSignal): Promise<void> {
     if (this.repositories.get(key)?.isSynced === true) return
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(firstReadTimeout)])
+    using limit = deadline(this.#client.clock, firstReadTimeout, signal)
+    const limited = limit.signal
     const { namespace, name } = key
     try {
       const registration =
@@ -94,20 +97,24 @@ export class PackageService implements Disposable {
   }
 
   /**
-   * Creates a revision: its task, the render and the commit are one save. @throws StatusError, GitError, PackageError
+   * Creates a revision: its task, the render and the commit are one save. `check` throws when it may not be created
+   * beside the revisions that there are. @throws StatusError, GitError, PackageError
    */
   async createRevision(
     repository: PackageRepository,
     { metadata, spec }: PackageRevision,
     state: RevisionState,
     write: StorageWrite,
+    check: (revisions: Revisions) => void,
   ): Promise<Revision> {
+    check(repository.revisions)
     const { namespace } = repository.settings
     const task: Task = spec.tasks?.[0] ?? { type: 'init', init: {} }
     const made = await taskFiles(task, this.#taskContext(repository, spec.packageName, write))
     const files = spec.resources === undefined ? made.files : withResources(made.files, spec.resources)
     const rendered = await this.#rendered(files, metadata.annotations, write.signal)
     const name = metadata.name!
+    using _kept = this.states.keep(namespace, name)
     const stored = this.states.set(namespace, name, {
       ...state,
       renderStatus: rendered.report,
@@ -121,7 +128,7 @@ export class PackageService implements Disposable {
         task,
         user: write.user.name,
       }
-      const [revision] = await Promise.all([repository.createDraft(draft, stored), stored])
+      const [revision] = await Promise.all([repository.createDraft(draft, check, stored), stored])
       return revision
     } catch (error) {
       // A push whose answer was lost may have arrived: the revision then appears with its labels and owners.

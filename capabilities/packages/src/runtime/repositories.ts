@@ -12,6 +12,7 @@ import { GitError } from '../git/git-error.ts'
 import { transportOf } from '../git/remote.ts'
 import type { GitRemote } from '../git/remote.ts'
 import { readCredentials } from './credentials.ts'
+import { deadline } from './deadline.ts'
 import { PackageRepository } from './package-repository.ts'
 import { settingsOf } from './repository-settings.ts'
 import type { RepositorySettings } from './repository-settings.ts'
@@ -126,7 +127,8 @@ export class Repositories implements AsyncDisposable {
    * read in time
    */
   async ready(namespace: string | undefined, signal: AbortSignal): Promise<void> {
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(firstReadTimeout)])
+    using limit = deadline(this.#manager.clock, firstReadTimeout, signal)
+    const limited = limit.signal
     await unlessLate(this.#objects.informer.waitForState(limited), signal, limited)
     const readBefore = this.#known()
       .list(namespace === undefined ? {} : { namespace })

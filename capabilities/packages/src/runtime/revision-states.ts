@@ -50,6 +50,10 @@ export class RevisionStates {
   #loading: Promise<void> | undefined
   /** The last change of each state that is being changed. */
   readonly #last = new Map<string, Promise<void>>()
+  /** States of revisions that are being created, with the number of attempts. */
+  readonly #kept = new Map<string, number>()
+  /** States whose revisions the last read of their repository did not have. */
+  readonly #orphans = new Set<string>()
 
   constructor(client: Client) {
     this.#client = client
@@ -100,8 +104,8 @@ export class RevisionStates {
   }
 
   /** Removes the state of a deleted revision. */
-  delete(namespace: string, name: string): Promise<void> {
-    return this.#inOrder(keyOf(namespace, name), async (object) => {
+  async delete(namespace: string, name: string): Promise<void> {
+    await this.#inOrder(keyOf(namespace, name), async (object) => {
       if (object === undefined) return undefined
       const { uid, resourceVersion } = object.metadata
       try {
@@ -111,6 +115,48 @@ export class RevisionStates {
       }
       return undefined
     })
+    this.#orphans.delete(keyOf(namespace, name))
+  }
+
+  /** Keeps the state of a revision that is being created, until disposed. */
+  keep(namespace: string, name: string): Disposable {
+    const key = keyOf(namespace, name)
+    this.#kept.set(key, (this.#kept.get(key) ?? 0) + 1)
+    return {
+      [Symbol.dispose]: () => {
+        const others = this.#kept.get(key)! - 1
+        if (others > 0) this.#kept.set(key, others)
+        else this.#kept.delete(key)
+      },
+    }
+  }
+
+  /**
+   * Removes the states of a repository's revisions that others have deleted in git, as Porch does. `revisions` are those
+   * of a complete read; a state goes when two reads after each other lack its revision: a push whose response was lost
+   * may arrive late. @throws StatusError
+   */
+  async prune(
+    { namespace, repository }: { readonly namespace: string; readonly repository: string },
+    revisions: ReadonlyMap<string, unknown>,
+  ): Promise<void> {
+    for (const name of this.#namesOf(namespace, repository)) {
+      const key = keyOf(namespace, name)
+      if (revisions.has(name) || this.#kept.has(key)) this.#orphans.delete(key)
+      else if (this.#orphans.has(key)) await this.delete(namespace, name)
+      else this.#orphans.add(key)
+    }
+  }
+
+  /** Removes the states of a repository that is not registered any more. @throws StatusError */
+  async deleteAll(namespace: string, repository: string): Promise<void> {
+    for (const name of this.#namesOf(namespace, repository)) await this.delete(namespace, name)
+  }
+
+  /** Returns the names of the revisions of a repository that have a state. */
+  #namesOf(namespace: string, repository: string): readonly string[] {
+    const prefix = keyOf(namespace, `${repository}.`)
+    return [...this.#objects.keys()].flatMap((key) => (key.startsWith(prefix) ? [key.slice(namespace.length + 1)] : []))
   }
 
   async #inOrder(key: string, run: (object: PackageRev | undefined) => Promise<PackageRev | undefined>): Promise<void> {

@@ -19,6 +19,7 @@ import { overlappingPackage, packageNameError, packageRevisionName, workspaceNam
 import type { PackageRepository } from '../runtime/package-repository.ts'
 import { notSynced } from '../runtime/package-repository.ts'
 import type { Revision } from '../runtime/revision.ts'
+import type { Revisions } from '../runtime/revision-index.ts'
 import type { Located } from '../runtime/repositories.ts'
 import type { PackageService } from '../runtime/package-service.ts'
 import { revisionFields } from './definitions.ts'
@@ -105,11 +106,11 @@ export class PackageRevisionStorage implements RestStorage {
     const { namespace = '', name = '' } = object.metadata
     const { spec } = wanted
     const repository = await syncedRepository(this.#service, { namespace, name: spec.repository }, write.signal)
-    this.#checkNew(repository, wanted)
+    const check = (revisions: Revisions): void => checkNew(revisions, wanted)
     const state = { metadata: keptMetadata(object.metadata) }
     return asStatusError(
       async () => {
-        const revision = await this.#service.createRevision(repository, wanted, state, write)
+        const revision = await this.#service.createRevision(repository, wanted, state, write, check)
         return this.#object({ repository, revision })
       },
       { resource: revisionsResource, name },
@@ -160,33 +161,6 @@ export class PackageRevisionStorage implements RestStorage {
     const located = this.#service.repositories.revision(key)
     if (located === undefined) throw notFound(revisionsResource, key.name)
     return located
-  }
-
-  #checkNew(repository: PackageRepository, { spec }: PackageRevision): void {
-    const revisions = [...repository.revisions.values()]
-    const ofPackage = revisions.filter(({ packageName }) => packageName === spec.packageName)
-    const type = spec.tasks?.[0]?.type ?? 'init'
-    const { repository: name } = repository.settings
-    if (ofPackage.some(({ workspace }) => workspace === spec.workspaceName))
-      throw conflict(
-        revisionsResource,
-        packageRevisionName(spec),
-        `package revision workspaceNames must be unique; package revision with name ${spec.packageName} in repo ${name} with workspaceName ${spec.workspaceName} already exists`,
-      )
-    if (type === 'init' && ofPackage.length > 0)
-      throw refusal(`package "${spec.packageName}" already exists in repository "${name}"`)
-    if (type === 'clone' && ofPackage.length > 0)
-      throw refusal(
-        `\`clone\` cannot create a new revision for package "${spec.packageName}" that already exists in repo "${name}"; make subsequent revisions using \`copy\``,
-      )
-    const other = overlappingPackage(
-      spec.packageName,
-      revisions.map(({ packageName }) => packageName),
-    )
-    if (other !== undefined)
-      throw badRequest(
-        `the package ${spec.packageName} cannot be in or around the package ${other}: packages do not nest`,
-      )
   }
 
   async #checkGates({ repository, revision }: Located): Promise<void> {
@@ -242,6 +216,34 @@ export async function syncedRepository(
   if (repositories.object({ namespace, name }) === undefined)
     throw notFound({ group: 'config.porch.kpt.dev', plural: 'repositories' }, name)
   return asStatusError(() => Promise.reject(notSynced(name)))
+}
+
+/** @throws StatusError when a revision may not be created beside those that there are */
+function checkNew(existing: Revisions, { spec }: PackageRevision): void {
+  const revisions = [...existing.values()]
+  const ofPackage = revisions.filter(({ packageName }) => packageName === spec.packageName)
+  const type = spec.tasks?.[0]?.type ?? 'init'
+  const { repository: name } = spec
+  if (ofPackage.some(({ workspace }) => workspace === spec.workspaceName))
+    throw conflict(
+      revisionsResource,
+      packageRevisionName(spec),
+      `package revision workspaceNames must be unique; package revision with name ${spec.packageName} in repo ${name} with workspaceName ${spec.workspaceName} already exists`,
+    )
+  if (type === 'init' && ofPackage.length > 0)
+    throw refusal(`package "${spec.packageName}" already exists in repository "${name}"`)
+  if (type === 'clone' && ofPackage.length > 0)
+    throw refusal(
+      `\`clone\` cannot create a new revision for package "${spec.packageName}" that already exists in repo "${name}"; make subsequent revisions using \`copy\``,
+    )
+  const other = overlappingPackage(
+    spec.packageName,
+    revisions.map(({ packageName }) => packageName),
+  )
+  if (other !== undefined)
+    throw badRequest(
+      `the package ${spec.packageName} cannot be in or around the package ${other}: packages do not nest`,
+    )
 }
 
 function fieldOf(object: KubeObject, field: string): string {

@@ -46,7 +46,13 @@ export function problemsOf(scenario: Scenario, outcome: Outcome, expected: Outco
     if (!isDeepStrictEqual(actual, wanted))
       problems.push(`${what}: ${JSON.stringify(actual)}, expected ${JSON.stringify(wanted)}`)
   }
-  compare('deletions', outcome.deleted, scenario.deleted)
+  const allowed = new Set(scenario.mayDelete)
+  compare(
+    'deletions',
+    outcome.deleted.filter((path) => !allowed.has(path)),
+    scenario.deleted,
+  )
+  compare('objects that responses denied', outcome.denied, [])
   compare('deletions without uid and resourceVersion', outcome.unconditional, [])
   compare('objects that stay the same', outcome.survivors, expected.survivors)
   for (const id of new Set([...Object.keys(outcome.state), ...Object.keys(expected.state)])) {

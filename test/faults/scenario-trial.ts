@@ -40,6 +40,8 @@ export interface Outcome {
   readonly meanwhile: Readonly<Record<string, JsonObject>>
   /** Paths of the objects for which deletions were sent before the disruption ended, each once, sorted. */
   readonly deletedMeanwhile: readonly string[]
+  /** Objects that exist all the time, and that a response denied. */
+  readonly denied: readonly string[]
   /** The objects of the beginning that are still the same ones in the end. */
   readonly survivors: readonly string[]
   /** The rights that were used, by the controllers and those that they impersonate. */
@@ -87,6 +89,8 @@ class Trial implements AsyncDisposable {
   #listening: Listening | undefined
   readonly #served: Disposable[] = []
   #companion: AsyncDisposable | undefined
+  /** Objects that exist all the time, and that a response denied. */
+  readonly #denied = new Set<string>()
 
   private constructor(scenario: Scenario, server: ApiServer, clock: FakeClock) {
     this.#scenario = scenario
@@ -167,13 +171,16 @@ class Trial implements AsyncDisposable {
     } else await this.#begin(disruption)
     await this.pass(phases.before)
     await this.#scenario.change(this.#admin)
+    await this.#askForLasting()
     await this.pass(phases.during)
+    await this.#askForLasting()
     const meanwhile = { meanwhile: await this.#state(), deletedMeanwhile: this.#deleted() }
     await this.#end(disruption)
     const healed = this.#clock.now()
     const end = performance.now() + (this.#scenario.holds === undefined ? 0 : patience)
     while (!(await this.#isHealed(expected))) {
       if (this.#clock.now() - healed > healing * 1000 && performance.now() > end) break
+      await this.#askForLasting()
       await this.pass(5)
     }
     const seconds = (this.#clock.now() - healed) / 1000
@@ -191,12 +198,8 @@ class Trial implements AsyncDisposable {
   }
 
   async #holds(condition: ((client: Client) => Promise<boolean>) | undefined): Promise<boolean> {
-    try {
-      return (await condition?.(this.#admin)) ?? true
-    } catch (error) {
-      if (isUnavailable(error)) return false
-      throw error
-    }
+    if (condition === undefined) return true
+    return (await this.#during(unlessUnavailable(condition(this.#admin)))) ?? false
   }
 
   /** Lets seconds pass, and everything happen that falls due. */
@@ -234,6 +237,7 @@ class Trial implements AsyncDisposable {
     return {
       deleted: this.#deleted(),
       unconditional: deletions.flatMap(({ path, preconditions }) => (isUnconditional(preconditions) ? [path] : [])),
+      denied: [...this.#denied].toSorted(),
       state: await this.#state(),
       survivors: [...before].flatMap(([id, uid]) => (after.get(id) === uid ? [id] : [])).toSorted(),
       used: [...used].toSorted(),
@@ -265,19 +269,31 @@ class Trial implements AsyncDisposable {
   }
 
   async #objects(): Promise<readonly KubeObject[]> {
-    const lists = await Promise.all(
-      this.#scenario.kinds.map((kind) =>
-        this.#admin.list(kind).catch((error: unknown) => {
-          if (isUnavailable(error)) return { items: [] }
-          throw error
-        }),
+    const lists = await this.#during(
+      Promise.all(
+        this.#scenario.kinds.map((kind) => unlessUnavailable(this.#admin.list(kind)).then((list) => list?.items ?? [])),
       ),
     )
-    return lists.flatMap(({ items }) => items)
+    return lists.flat()
+  }
+
+  /** Reads the objects that exist all the time, and notes those that a response denies. */
+  async #askForLasting(): Promise<void> {
+    const { kind, keys = [] } = this.#scenario.lasting ?? {}
+    if (kind === undefined) return
+    const list = unlessUnavailable(this.#admin.list(kind)).then((found) => {
+      const names = found?.items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
+      for (const key of keys) if (names?.includes(key) === false) this.#denied.add(`${key} in a list`)
+    })
+    const reads = keys.map(async (key) => {
+      const found = await unlessUnavailable(this.#admin.find(kind, key).then((object) => object !== undefined))
+      if (found === false) this.#denied.add(key)
+    })
+    await this.#during(Promise.all([list, ...reads]))
   }
 
   async #state(): Promise<Readonly<Record<string, JsonObject>>> {
-    const outside = this.#scenario.outside?.()
+    const outside = await this.#during(unlessUnavailable(Promise.resolve(this.#scenario.outside?.(this.#admin))))
     return {
       ...Object.fromEntries((await this.#objects()).map((object) => [identityOf(object), summaryOf(object)])),
       ...(outside === undefined ? {} : { outside }),
@@ -309,6 +325,16 @@ class Trial implements AsyncDisposable {
     await this.stopControllers()
     await this.#companion?.[Symbol.asyncDispose]()
     await this.#server[Symbol.asyncDispose]()
+  }
+}
+
+/** Returns the result of a request, or undefined when it is refused for now. */
+async function unlessUnavailable<T>(request: Promise<T>): Promise<T | undefined> {
+  try {
+    return await request
+  } catch (error) {
+    if (isUnavailable(error)) return undefined
+    throw error
   }
 }
 

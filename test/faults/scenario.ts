@@ -14,8 +14,12 @@ export interface Scenario {
   readonly grants: readonly PolicyRule[]
   /** The objects that exist before a fault begins, in order. */
   readonly objects: readonly KubeObject[]
-  /** Paths of the objects that the changes make superfluous, sorted: exactly these may be deleted. */
+  /** Paths of the objects that the changes make superfluous, sorted: exactly these are deleted, */
   readonly deleted: readonly string[]
+  /** and these may be: what was made for a write that failed. */
+  readonly mayDelete?: readonly string[]
+  /** Objects that exist all the time: no response may say otherwise, not even while something is unknown. */
+  readonly lasting?: { readonly kind: KindLike; readonly keys: readonly string[] }
   /** The kinds whose objects are compared. */
   readonly kinds: readonly KindLike[]
   /** Starts what the capability works with, undisturbed, before the objects are applied; anew for each trial. */
@@ -23,7 +27,7 @@ export interface Scenario {
   /** Makes what lies outside of the cluster, anew for each trial. */
   prepare?(): void
   /** Returns the state of what lies outside of the cluster, to be compared in the end. */
-  outside?(): JsonObject
+  outside?(client: Client): JsonObject | Promise<JsonObject>
   /**
    * Reports whether the end state is reached, for controllers that work outside of the cluster and by the real clock:
    * their silence does not show that they are idle.

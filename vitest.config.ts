@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { configDefaults, defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** `FAIRLEAD_TEST_BUILT=1` tests what was built: Node 22 runs no sources, because V8 has no `using` there. */
 const sources = process.env['FAIRLEAD_TEST_BUILT'] ? [] : ['@fairlead/source']
@@ -8,11 +9,29 @@ const include = ['{foundation,capabilities,apps}/*/test/**/*.test.ts', 'test/**/
 /** Tests that count the steps of the whole process, which must do nothing else. */
 const counting = ['**/growth.test.ts']
 
+/**
+ * Where the files are that take longest, a minute or more with two processors. A new clone knows no durations and begins
+ * with the largest files, and these are small: begun last, they kept one process busy when the others had ended.
+ */
+const longest = /\/test\/(docs|faults|conformance|e2e)\/|\/apps\/cli\/|\/examples\/|-faults\.test\.ts$/
+
+/** Begins with the files that take longest. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    const isLong = (file: TestSpecification): boolean => longest.test(file.moduleId)
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
+  }
+}
+
 export default defineConfig({
   ssr: { resolve: { conditions: [...sources, 'node', 'import', 'default'] } },
   resolve: { conditions: [...sources, 'node', 'import', 'default'] },
   test: {
     pool: 'forks',
+    // Node loads the sources as it does outside of tests. No test mocks a module, which is what Vite's own loader is for.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    sequence: { sequencer: LongestFirst },
     // Most tests wait for something, and on a machine that does much else more processes get a larger share of it.
     maxWorkers: Math.max(4, availableParallelism()),
     execArgv: [
@@ -20,6 +39,8 @@ export default defineConfig({
       // Node 24 crashes now and then where threads that use WebAssembly come and go, as the threads do that load sources:
       // V8 frees a wrapper of an import whose page it does not know (nodejs/node#64500). Without tier-up it frees none.
       '--wasm-wrapper-tiering-budget=2147483647',
+      // What one test leaves behind is garbage for the next; fewer, larger collections cost less.
+      '--max-semi-space-size=64',
     ],
     // A line for each file: failures are not lost among the names of tests that took half a second.
     slowTestThreshold: 10_000,

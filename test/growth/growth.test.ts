@@ -5,6 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ApiServer } from '@fairlead/apiserver'
 import { sampleOf } from '../support/sample.ts'
 import { eventually } from '../support/until.ts'
+import { growsTooFast, stepsOf } from './expect-growth.ts'
+import type { Steps } from './expect-growth.ts'
 import { customDefinition, customRequests, growingRequests } from './growing-requests.ts'
 import type { GrowingRequest } from './growing-requests.ts'
 import { StepCounter } from './step-counter.ts'
@@ -35,20 +37,8 @@ function send({ path, method, type, body }: GrowingRequest, size: number, only?:
 }
 
 /** Steps of requests of three sizes, each twice the one before. */
-async function steps(request: GrowingRequest, only?: number): Promise<readonly [number, number, number]> {
-  // What is built once belongs to no size.
-  await send(request, 20, only)
-  const count = (size: number): Promise<number> => counter.count(() => send(request, size, only))
-  return [await count(200), await count(400), await count(800)]
-}
-
-/**
- * Reports whether steps grow beyond n log n: the second increase would be four times the first one for a square, and is
- * 2.27 times for n log n.
- */
-function growsTooFast([small, medium, large]: readonly [number, number, number]): boolean {
-  return large - medium > 2.35 * Math.max(0, medium - small) + 20_000
-}
+const steps = (request: GrowingRequest, only?: number): Promise<Steps> =>
+  stepsOf(counter, (size) => send(request, size, only))
 
 test.each(sampleOf([...growingRequests(), ...customRequests()], 5).map((request) => [request.title, request] as const))(
   'costs grow with the size of a request, not faster: %s',

@@ -34,6 +34,8 @@ const parts: readonly Part[] = [
   { name: 'growth', program: 'long/growth.ts', args: [] },
   larger('growth of requests in steps', 'test/growth/growth.test.ts', { FAIRLEAD_ALL_CASES: '1' }),
   larger('growth of supply chains in steps', 'capabilities/supply/test/growth.test.ts', { FAIRLEAD_ALL_CASES: '1' }),
+  larger('growth of packages in steps', 'capabilities/packages/test/growth.test.ts', { FAIRLEAD_ALL_CASES: '1' }),
+  larger('growth of admission in steps', 'test/growth/capabilities.test.ts', { FAIRLEAD_ALL_CASES: '1' }),
   larger('changed bits of the store', 'foundation/apiserver/test/storage/damage.test.ts', {
     FAIRLEAD_CHANGED_BITS: '200',
   }),

@@ -1,9 +1,11 @@
 // The cost of a spec grows with its size, not with the square of its size: every list, map and string of every kind,
 // from the schemas of the CRDs, and the graphs that blueprints can have; in steps that V8 counts. A sample of the fields; `npm run test:long` tries all.
 import { stringifyJson } from '@fairlead/kube'
-import type { JsonObject, JsonValue, KubeObject, MutableJsonObject } from '@fairlead/kube'
+import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { crds, supply } from '@fairlead/supply'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, test } from 'vitest'
+import { expectSteadyGrowth } from '../../../test/growth/expect-growth.ts'
+import { growingKinds, growingPaths, grownObject, manyOf } from '../../../test/growth/growing-schema.ts'
 import { StepCounter } from '../../../test/growth/step-counter.ts'
 import { sampleOf } from '../../../test/support/sample.ts'
 import { chain, git, imageTemplate, sourceTemplate, supplyChain, template, thing, workloadOf } from './stage.ts'
@@ -11,55 +13,6 @@ import { chain, git, imageTemplate, sourceTemplate, supplyChain, template, thing
 let counter: StepCounter
 beforeAll(async () => void (counter = await StepCounter.start()))
 afterAll(() => counter[Symbol.asyncDispose]())
-
-interface Schema {
-  readonly type?: string
-  readonly enum?: readonly JsonValue[]
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly required?: readonly string[]
-  readonly items?: Schema
-  readonly additionalProperties?: Schema | boolean
-  readonly maxItems?: number
-  readonly maxLength?: number
-  readonly 'x-kubernetes-preserve-unknown-fields'?: boolean
-}
-
-/** A place in a kind that can hold any number of values; `*` stands for an item of a list. */
-type Path = readonly string[]
-
-const manyOf = (size: number): readonly number[] => Array.from({ length: size }, (_, index) => index)
-
-/** Returns the paths of the lists, maps and strings of a schema. */
-function growing(schema: Schema, path: Path): Path[] {
-  const isMap = schema.additionalProperties !== undefined || schema['x-kubernetes-preserve-unknown-fields'] === true
-  const own = isMap || schema.items !== undefined || (schema.type === 'string' && schema.enum === undefined)
-  return [
-    ...(own ? [path] : []),
-    ...(schema.items === undefined ? [] : growing(schema.items, [...path, '*'])),
-    ...Object.entries(schema.properties ?? {}).flatMap(([name, one]) => growing(one, [...path, name])),
-  ]
-}
-
-/** Returns a value with what the schema requires, in which the place at `path` has the size. */
-function valueOf(schema: Schema, path: Path | undefined, size: number, index = 0): JsonValue {
-  const isGrown = path?.length === 0
-  const count = isGrown ? size : 1
-  if (schema.enum !== undefined) return schema.enum[0]!
-  if (schema.items !== undefined) {
-    const rest = path?.[0] === '*' ? path.slice(1) : undefined
-    return manyOf(count).map((at) => valueOf(schema.items!, at === 0 ? rest : undefined, size, at))
-  }
-  if (schema.type === 'string') return isGrown ? 'x'.repeat(size) : `v${index}`
-  if (schema.type === 'boolean') return true
-  if (schema.type === 'integer') return 1
-  if (schema.properties === undefined) return Object.fromEntries(manyOf(count).map((at) => [`k${at}`, `v${at}`]))
-  const out: MutableJsonObject = {}
-  for (const [name, one] of Object.entries(schema.properties)) {
-    const rest = path?.[0] === name ? path.slice(1) : undefined
-    if (rest !== undefined || schema.required?.includes(name)) out[name] = valueOf(one, rest, size, index)
-  }
-  return out
-}
 
 interface Growing {
   readonly title: string
@@ -69,14 +22,9 @@ interface Growing {
 /** The fields of templates are those of the first kind of templates; of the others only what that one lacks. */
 function fromSchemas(): Growing[] {
   const known = new Set<string>()
-  return crds.flatMap((definition) => {
-    const { names, versions } = definition.spec as {
-      names: { kind: string }
-      versions: { schema: { openAPIV3Schema: Schema } }[]
-    }
-    const { kind } = names
-    const { spec } = versions[0]!.schema.openAPIV3Schema.properties!
-    const paths = growing(spec!, []).filter((path) => {
+  return growingKinds(crds).flatMap((definition) => {
+    const { kind } = definition
+    const paths = growingPaths(definition.schema.properties!['spec']!).filter((path) => {
       const id = kind.endsWith('Template') ? path.join('.') : `${kind}.${path.join('.')}`
       const isNew = !known.has(id)
       known.add(id)
@@ -90,12 +38,7 @@ function fromSchemas(): Growing[] {
           imageTemplate,
           chain,
           workloadOf('app', 'web', git),
-          inUse({
-            apiVersion: 'carto.run/v1alpha1',
-            kind,
-            metadata: { name: 'grown', namespace: 'team-a', labels: { type: 'grown' } },
-            spec: valueOf(spec!, path, size) as JsonObject,
-          }),
+          inUse(grownObject(definition, path, size, { name: 'grown', namespace: 'team-a', labels: { type: 'grown' } })),
         ].flat(),
     }))
   })
@@ -230,11 +173,6 @@ async function render(objects: readonly KubeObject[]): Promise<void> {
 test.each([...sampleOf(fromSchemas(), 5), ...handmade].map((one) => [one.title, one] as const))(
   'costs grow with the size of a spec, not faster: %s',
   async (_, { objects }) => {
-    await render(objects(20))
-    const count = (size: number): Promise<number> => counter.count(() => render(objects(size)))
-    const [small, medium, large] = [await count(200), await count(400), await count(800)] as const
-    // The second increase would be four times the first one for a square, and is 2.27 times for n log n.
-    const limit = 2.35 * Math.max(0, medium - small) + 20_000
-    expect(large - medium, `${small}, ${medium}, ${large} steps for 200, 400, 800`).toBeLessThanOrEqual(limit)
+    await expectSteadyGrowth(counter, (size) => render(objects(size)))
   },
 )

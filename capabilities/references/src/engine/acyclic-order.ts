@@ -9,11 +9,14 @@ export class AcyclicOrder {
   readonly #into = new Map<string, Set<string>>()
   /** Edges that close a cycle, by their begin. */
   readonly #aside = new Map<string, Set<string>>()
+  /** True when an edge was removed since one of `#aside` was seen to close a cycle. */
+  #isDoubtful = false
   #first = 0
   #last = 0
 
   /** True when the graph has a cycle. */
   get hasCycle(): boolean {
+    if (this.#isDoubtful) this.#settle()
     return this.#aside.size > 0
   }
 
@@ -27,14 +30,26 @@ export class AcyclicOrder {
 
   /** Removes an edge. */
   remove(from: string, to: string): void {
-    if (take(this.#aside, from, to)) return
+    if (take(this.#aside, from, to)) {
+      this.#isDoubtful = this.#aside.size > 0
+      return
+    }
     if (!take(this.#out, from, to)) return
     take(this.#into, to, from)
     this.#forget(from, to)
     // It may have been part of the cycles that other edges closed.
-    const aside = [...this.#aside]
-    this.#aside.clear()
-    for (const [one, others] of aside) for (const other of others) this.add(one, other)
+    this.#isDoubtful = this.#aside.size > 0
+  }
+
+  /** Adds the edges set aside that close no cycle any more, up to the first one that does. */
+  #settle(): void {
+    this.#isDoubtful = false
+    for (const [from, others] of this.#aside)
+      for (const to of others) {
+        take(this.#aside, from, to)
+        this.add(from, to)
+        if (this.#aside.get(from)?.has(to) === true) return
+      }
   }
 
   #forget(...nodes: readonly string[]): void {
@@ -48,8 +63,8 @@ export class AcyclicOrder {
     if (!this.#position.has(from)) this.#position.set(from, --this.#first)
     const [start, end] = [this.#positionOf(to), this.#positionOf(from)]
     if (end < start) return true
+    if (this.#leadsTo(to, from)) return false
     const after = this.#reach(to, this.#out, (at) => at <= end)
-    if (after.has(from)) return false
     const before = this.#reach(from, this.#into, (at) => at >= start)
     const inOrder = (nodes: Iterable<string>): readonly string[] =>
       [...nodes].toSorted((a, b) => this.#positionOf(a) - this.#positionOf(b))
@@ -57,6 +72,30 @@ export class AcyclicOrder {
     const positions = nodes.map((node) => this.#positionOf(node)).toSorted((a, b) => a - b)
     for (const [index, node] of nodes.entries()) this.#position.set(node, positions[index] as number)
     return true
+  }
+
+  /**
+   * Reports whether a path leads from one node to the other. Searched from both ends in turn, so that a node with many
+   * edges at one end costs no more than the other end.
+   */
+  #leadsTo(start: string, end: string): boolean {
+    const [first, last] = [this.#positionOf(start), this.#positionOf(end)]
+    const side = (edges: ReadonlyMap<string, ReadonlySet<string>>, node: string): Side => ({
+      edges,
+      seen: new Set([node]),
+      rest: [edges.get(node)?.values()],
+    })
+    const sides = [side(this.#out, start), side(this.#into, end)]
+    for (;;)
+      for (const [index, { edges, seen, rest }] of sides.entries()) {
+        const next = nextOf(rest)
+        if (next === undefined) return false
+        const at = this.#positionOf(next)
+        if (at < first || at > last || seen.has(next)) continue
+        if (sides[1 - index]!.seen.has(next)) return true
+        seen.add(next)
+        rest.push(edges.get(next)?.values())
+      }
   }
 
   #positionOf(node: string): number {
@@ -79,6 +118,24 @@ export class AcyclicOrder {
       }
     return seen
   }
+}
+
+/** One end of a search. */
+interface Side {
+  readonly edges: ReadonlyMap<string, ReadonlySet<string>>
+  readonly seen: Set<string>
+  /** Iterators of the edges that were not followed yet. */
+  readonly rest: (Iterator<string> | undefined)[]
+}
+
+/** Returns the next of the last iterator that has one; undefined when none has. */
+function nextOf(iterators: (Iterator<string> | undefined)[]): string | undefined {
+  while (iterators.length > 0) {
+    const next = iterators.at(-1)?.next()
+    if (next !== undefined && next.done !== true) return next.value
+    iterators.pop()
+  }
+  return undefined
 }
 
 function put(edges: Map<string, Set<string>>, from: string, to: string): void {

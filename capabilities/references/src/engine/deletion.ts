@@ -3,7 +3,7 @@
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { formatId } from './object-id.ts'
 import type { ObjectId } from './object-id.ts'
-import { occurrencesOf, withValue } from './occurrences.ts'
+import { SpecDraft, occurrencesOf } from './occurrences.ts'
 import type { ReferenceRow } from './reference-table.ts'
 import { resolveReferences } from './resolve.ts'
 import type { Dependent } from './resolve.ts'
@@ -53,29 +53,35 @@ export function decideDeletion(deletion: Deletion, referents: Referents): Deleti
     return { do: 'wait', reason: 'DeletionBlocked', message }
   }
   const live = resolveReferences(dependent, rows, referents)
-  let { spec } = dependent
+  const draft = new SpecDraft(dependent.spec)
+  const stored = valuesByPath(dependent.stored)
+  const read = valuesByPath(live.references)
   const unknown: string[] = []
   for (const occurrence of rows.flatMap((row) => occurrencesOf(row, dependent.spec))) {
     if (occurrence.reference === undefined || occurrence.plain !== undefined) continue
-    const value = storedValue(dependent, occurrence.path) ?? liveValue(live.references, occurrence.path)
-    if (value !== undefined) spec = withValue(spec, occurrence.path, value)
+    const value = stored.get(occurrence.path) ?? read.get(occurrence.path)
+    if (value !== undefined) draft.put(occurrence.path, value)
     else if (occurrence.row.required || keyPaths.includes(occurrence.row.fieldPath)) unknown.push(occurrence.path)
   }
-  if (unknown.length === 0) return { do: 'delete', spec }
+  if (unknown.length === 0) return { do: 'delete', spec: draft.spec }
   const message = `${unknown.join(', ')} must be known to delete it: it was not stored, and its referent does not have it now`
   return { do: 'wait', reason: 'DeletionKeyUnknown', message }
 }
 
 type Values = readonly { readonly path: string; readonly value?: JsonValue }[]
 
-/** Returns the value of a field, or the values of a list field with indexes behind its path. */
-function liveValue(values: Values, path: string): JsonValue | undefined {
-  const one = values.find((entry) => entry.path === path)?.value
-  if (one !== undefined) return one
-  const items = values.filter((entry) => entry.path.startsWith(`${path}[`) && entry.value !== undefined)
-  return items.length === 0 ? undefined : items.map(({ value }) => value as JsonValue)
-}
-
-function storedValue({ stored }: Dependent, path: string): JsonValue | undefined {
-  return liveValue(stored, path)
+/** Returns the values of fields by their paths; those of a list field are listed with indexes behind its path. */
+function valuesByPath(values: Values): ReadonlyMap<string, JsonValue> {
+  const items = new Map<string, JsonValue[]>()
+  const found = new Map<string, JsonValue>()
+  for (const { path, value } of values) {
+    if (value === undefined) continue
+    if (!found.has(path)) found.set(path, value)
+    const field = /^(.*)\[\d+\]$/s.exec(path)?.[1]
+    if (field === undefined) continue
+    const list = items.get(field) ?? []
+    list.push(value)
+    items.set(field, list)
+  }
+  return new Map([...items, ...found])
 }

@@ -92,6 +92,52 @@ export function withValue(root: JsonObject, path: string, to: JsonValue | undefi
   return replaced(root, steps(path), to) as JsonObject
 }
 
+/** Values put at the paths of {@link Occurrence} one after the other: each object and list on the way is copied once. */
+export class SpecDraft {
+  readonly #copies = new WeakSet<object>()
+  #root: JsonObject
+
+  constructor(root: JsonObject) {
+    this.#root = root
+  }
+
+  /** Returns the spec with the values put so far. */
+  get spec(): JsonObject {
+    return this.#root
+  }
+
+  /** Puts a value at a path that an occurrence of this spec has. */
+  put(path: string, to: JsonValue): void {
+    const way = steps(path)
+    const last = way.at(-1) as string | number
+    this.#root = this.#own(this.#root) as MutableJsonObject
+    let at: MutableJsonObject | JsonValue[] = this.#root
+    for (const step of way.slice(0, -1)) {
+      const next = this.#own(childOf(at, step))
+      setChild(at, step, next as JsonValue)
+      at = next
+    }
+    setChild(at, last, to)
+  }
+
+  /** Returns the copy of a value that this draft may change. */
+  #own(value: JsonValue | undefined): MutableJsonObject | JsonValue[] {
+    if (typeof value === 'object' && value !== null && this.#copies.has(value)) return value as MutableJsonObject
+    const copy = isJsonArray(value) ? [...value] : { ...(isJsonObject(value) ? value : {}) }
+    this.#copies.add(copy)
+    return copy
+  }
+}
+
+function childOf(value: MutableJsonObject | JsonValue[], step: string | number): JsonValue | undefined {
+  return Array.isArray(value) ? value[step as number] : ownValue(value, step as string)
+}
+
+function setChild(value: MutableJsonObject | JsonValue[], step: string | number, to: JsonValue): void {
+  if (Array.isArray(value)) value[step as number] = to
+  else setOwn(value, step as string, to)
+}
+
 /** Returns the value at a dotted path below an object, own properties only. */
 export function valueAt(root: JsonObject, path: string): JsonValue | undefined {
   let value: JsonValue | undefined = root

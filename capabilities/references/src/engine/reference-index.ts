@@ -40,6 +40,18 @@ interface Dependents {
   readonly byView: Map<string, { readonly view: View; readonly keys: Set<string>; seen?: string }>
 }
 
+/** A cycle of objects. What is asked for is worked out once. */
+interface Component {
+  readonly keys: readonly string[]
+  objects?: readonly ObjectId[]
+  waits?: boolean
+}
+
+/** The cycle of an object whose references were followed. */
+interface Explored {
+  readonly cycle?: Component
+}
+
 function viewKey({ valuePath, waitFor }: View): string {
   return `${waitFor} ${valuePath}`
 }
@@ -59,12 +71,17 @@ export class ReferenceIndex {
   /** Kind (`group/kind`) -> keys of the referents of that kind that something refers to. */
   readonly #kinds = new Map<string, Set<string>>()
   readonly #order = new AcyclicOrder()
+  /** Cycles by the keys of objects, as far as somebody asked since an edge changed. */
+  readonly #components = { all: new Map<string, Explored>(), synced: new Map<string, Explored>() }
 
   /** Replaces the references of an object; none removes it. */
   set(id: ObjectId, edges: readonly Edge[]): void {
     const key = idKey(id)
     const before = this.#edges.get(key)?.edges ?? []
     const wanted = new Set(edges.map((edge) => `${idKey(edge.to)} ${viewKey(edge)}`))
+    const former = new Set(before.map((edge) => `${idKey(edge.to)} ${viewKey(edge)}`))
+    if (former.size === wanted.size && wanted.isSubsetOf(former)) return
+    for (const known of Object.values(this.#components)) known.clear()
     for (const edge of before) if (!wanted.has(`${idKey(edge.to)} ${viewKey(edge)}`)) this.#remove(key, edge)
     for (const edge of edges) this.#add(key, edge)
     const [old, next] = [before, edges].map((list) => new Set(list.map(({ to }) => idKey(to)))) as [
@@ -121,34 +138,55 @@ export class ReferenceIndex {
   /** Returns the cycle that holds the reference from one object to the other. */
   cycle(from: ObjectId, to: ObjectId): ObjectCycle | undefined {
     if (!this.#order.hasCycle) return undefined
-    const component = this.#component(from, to, () => true)
+    const component = this.#component(from, to, false)
     if (component === undefined) return undefined
-    const waiting = this.#component(from, to, ({ waitFor }) => waitFor === 'Synced')
-    if (waiting !== undefined) return { objects: this.#ids(waiting), waitFor: 'Synced' }
-    const inside = new Set(component)
-    const waits = component.some((key) =>
-      this.#edges.get(key)?.edges.some((edge) => edge.waitFor === 'Synced' && inside.has(idKey(edge.to))),
+    const waiting = this.#component(from, to, true)
+    if (waiting !== undefined) return { objects: this.#objectsOf(waiting), waitFor: 'Synced' }
+    component.waits ??= component.keys.some((key) =>
+      this.#edges
+        .get(key)
+        ?.edges.some(
+          (edge) => edge.waitFor === 'Synced' && this.#components.all.get(idKey(edge.to))?.cycle === component,
+        ),
     )
-    return { objects: this.#ids(component), waitFor: waits ? 'mixed' : 'Value' }
+    return { objects: this.#objectsOf(component), waitFor: component.waits ? 'mixed' : 'Value' }
   }
 
-  /** Returns the component of both objects in the graph of the matching references; undefined when they share none. */
-  #component(from: ObjectId, to: ObjectId, matches: (edge: Edge) => boolean): readonly string[] | undefined {
+  /**
+   * Returns the component of both objects in the graph of all references, or of those that wait for Synced; undefined
+   * when they share none. What is found is kept until an edge changes.
+   */
+  #component(from: ObjectId, to: ObjectId, isSynced: boolean): Component | undefined {
+    const known = isSynced ? this.#components.synced : this.#components.all
     const [start, end] = [idKey(from), idKey(to)]
+    if (!known.has(start)) this.#explore(start, isSynced, known)
+    const found = known.get(start)?.cycle
+    return found !== undefined && known.get(end)?.cycle === found ? found : undefined
+  }
+
+  /** Notes the components of all objects that an object leads to. Those that are known lead to none that is not. */
+  #explore(start: string, isSynced: boolean, known: Map<string, Explored>): void {
     const edges: (readonly [string, string])[] = []
     const open = [start]
-    const seen = new Set(open)
+    known.set(start, {})
     for (let key = open.pop(); key !== undefined; key = open.pop()) {
       for (const edge of this.#edges.get(key)?.edges ?? []) {
-        if (!matches(edge)) continue
+        if (isSynced && edge.waitFor !== 'Synced') continue
         const target = idKey(edge.to)
         edges.push([key, target])
-        if (seen.has(target)) continue
-        seen.add(target)
+        if (known.has(target)) continue
+        known.set(target, {})
         open.push(target)
       }
     }
-    return cyclesOf(edges).find((component) => component.includes(start) && component.includes(end))
+    for (const keys of cyclesOf(edges)) {
+      const cycle: Component = { keys }
+      for (const key of keys) known.set(key, { cycle })
+    }
+  }
+
+  #objectsOf(component: Component): readonly ObjectId[] {
+    return (component.objects ??= this.#ids(component.keys))
   }
 
   #ids(keys: Iterable<string>): readonly ObjectId[] {

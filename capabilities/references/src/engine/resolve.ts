@@ -4,9 +4,9 @@ import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { isJsonArray } from '@fairlead/kube'
 import { gate } from './gate.ts'
 import type { GateReason } from './gate.ts'
-import { byId, formatId, idKey } from './object-id.ts'
+import { formatId, idKey } from './object-id.ts'
 import type { ObjectId } from './object-id.ts'
-import { occurrencesOf, withValue } from './occurrences.ts'
+import { SpecDraft, occurrencesOf } from './occurrences.ts'
 import type { Occurrence } from './occurrences.ts'
 import { parseReference } from './reference.ts'
 import type { ReferenceRow } from './reference-table.ts'
@@ -94,9 +94,18 @@ const passing: readonly ProblemReason[] = [
   'ValueMissing',
 ] satisfies readonly GateReason[]
 
+/** Objects that a message names; the rest is counted: each object of a cycle has the message in its status. */
+const namedObjects = 10
+
+function namesOf(objects: readonly ObjectId[]): string {
+  const names = objects.slice(0, namedObjects).map(formatId).join(', ')
+  return objects.length > namedObjects ? `${names} and ${objects.length - namedObjects} more` : names
+}
+
 class Resolver {
   readonly #dependent: Dependent
   readonly #referents: Referents
+  #stored: ReadonlyMap<string, readonly ResolvedReference[]> | undefined
   readonly advisories: Advisory[] = []
 
   constructor(dependent: Dependent, referents: Referents) {
@@ -148,9 +157,11 @@ class Resolver {
       return { problem: problem(denied.reason, denied.message), reference: pending(denied.reason) }
     const cycle = this.#referents.cycle(id, referent)
     const cyclic = (): One => {
-      const names = (cycle?.objects ?? []).toSorted(byId).map(formatId).join(', ')
       return {
-        problem: problem('ReferenceCycle', `is in a cycle of references that wait for each other: ${names}`),
+        problem: problem(
+          'ReferenceCycle',
+          `is in a cycle of references that wait for each other: ${namesOf(cycle?.objects ?? [])}`,
+        ),
         reference: pending('ReferenceCycle'),
       }
     }
@@ -200,9 +211,8 @@ class Resolver {
   /** Returns the last value of a reference that still names the same object. */
   #kept(path: string, referent: ObjectId, reason: ProblemReason): ResolvedReference | undefined {
     if (!this.#dependent.exists || !passing.includes(reason)) return undefined
-    return this.#dependent.stored.find(
-      (one) => one.path === path && one.value !== undefined && idKey(one.referent) === idKey(referent),
-    )
+    this.#stored ??= Map.groupBy(this.#dependent.stored, (one) => one.path)
+    return this.#stored.get(path)?.find((one) => one.value !== undefined && idKey(one.referent) === idKey(referent))
   }
 }
 
@@ -241,7 +251,7 @@ export function resolveReferences(
   const references: ResolvedReference[] = []
   const problems: Problem[] = []
   const deferred: string[] = []
-  let { spec } = dependent
+  const draft = new SpecDraft(dependent.spec)
   let complete = true
   let hasReferences = false
   for (const occurrence of rows.flatMap((row) => occurrencesOf(row, dependent.spec))) {
@@ -255,11 +265,11 @@ export function resolveReferences(
       complete = false
     } else {
       if (taken.problem !== undefined) problems.push(taken.problem)
-      spec = withValue(spec, occurrence.path, taken.value)
+      draft.put(occurrence.path, taken.value)
     }
   }
   return {
-    spec: complete ? spec : undefined,
+    spec: complete ? draft.spec : undefined,
     hasReferences,
     references,
     problems,

@@ -8,6 +8,7 @@ import { apiGroup } from '../api.ts'
 import { fieldManager, planField, rootOf, rowOf } from '../engine/field-plan.ts'
 import type { FieldPlan, FieldRule } from '../engine/field-plan.ts'
 import { isGranted } from '../engine/grants.ts'
+import { idKey } from '../engine/object-id.ts'
 import type { ObjectId } from '../engine/object-id.ts'
 import { ReferenceIndex, edgesOf } from '../engine/reference-index.ts'
 import type { Edge } from '../engine/reference-index.ts'
@@ -37,6 +38,8 @@ export interface FileDependent {
 export class FileCluster implements Referents {
   readonly rules: readonly ReferenceRule[]
   readonly #manifests: readonly Manifest[]
+  /** apiVersion/kind -> manifests of that kind. */
+  readonly #manifestsByKind: ReadonlyMap<string, readonly Manifest[]>
   readonly #objects = new Map<string, KubeObject>()
   readonly #grants: readonly ReferenceGrant[]
   readonly #catalog: KindCatalog
@@ -50,6 +53,7 @@ export class FileCluster implements Referents {
    */
   constructor(manifests: readonly Manifest[], definitions: readonly KubeObject[] = []) {
     this.#manifests = manifests
+    this.#manifestsByKind = Map.groupBy(manifests, ({ object }) => `${object.apiVersion}/${object.kind}`)
     const objects = manifests.map(({ object }) => object)
     this.#catalog = new KindCatalog([...objects, ...definitions])
     this.#kinds = new Map(
@@ -63,11 +67,15 @@ export class FileCluster implements Referents {
       objects.filter((object) => object.kind === kind && parseApiVersion(object.apiVersion).group === apiGroup)
     this.rules = ofKind('ReferenceRule') as unknown as readonly ReferenceRule[]
     this.#grants = ofKind('ReferenceGrant') as unknown as readonly ReferenceGrant[]
-    for (const rule of this.rules)
-      for (const { id, references } of this.#targetsOf(rule))
-        this.#index.set(id, [...this.#index.referencesOf(id), ...references])
-    for (const { id, object, rows } of this.#ofDefinedKinds())
-      this.#index.set(id, [...this.#index.referencesOf(id), ...edgesOf(id, specOf(object), rows)])
+    const edges = new Map<string, { readonly id: ObjectId; readonly edges: Edge[] }>()
+    const add = (id: ObjectId, more: readonly Edge[]): void => {
+      const one = edges.get(idKey(id)) ?? { id, edges: [] }
+      one.edges.push(...more)
+      edges.set(idKey(id), one)
+    }
+    for (const rule of this.rules) for (const { id, references } of this.#targetsOf(rule)) add(id, references)
+    for (const { id, object, rows } of this.#ofDefinedKinds()) add(id, edgesOf(id, specOf(object), rows))
+    for (const one of edges.values()) this.#index.set(one.id, one.edges)
   }
 
   /** Returns the targets of a rule with the decisions on them. */
@@ -126,8 +134,7 @@ export class FileCluster implements Referents {
     const { target } = rule.spec
     const fields = this.#fields(rule)
     const selector = selectorFrom(target.labelSelector ?? {})
-    return this.#manifests
-      .filter(({ object }) => object.apiVersion === target.apiVersion && object.kind === target.kind)
+    return (this.#manifestsByKind.get(`${target.apiVersion}/${target.kind}`) ?? [])
       .filter(({ object }) => selector.matches(object.metadata.labels ?? {}))
       .map((manifest) => {
         const { group } = parseApiVersion(target.apiVersion)

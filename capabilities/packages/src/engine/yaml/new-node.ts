@@ -2,6 +2,7 @@
 import type { Node, YAMLMap } from 'yaml'
 import type { JsonValue } from '@fairlead/kube'
 import { isJsonArray, isJsonObject, yamlLibrary } from '@fairlead/kube'
+import { keyOf } from './json-value.ts'
 import { pairOf } from './resource-identity.ts'
 
 /** Returns a node for a value; maps and lists in block style unless they are empty. */
@@ -20,13 +21,19 @@ export function newNode(value: JsonValue): Node {
 
 /** Sets a field of a map: in place where it exists, with its comments, else behind the others. */
 export function setField(map: YAMLMap, name: string, value: Node): void {
+  setFields(map, [[name, value]])
+}
+
+/** Sets fields of a map, each as {@link setField} does. */
+export function setFields(map: YAMLMap, fields: readonly (readonly [name: string, value: Node])[]): void {
   const { Pair, Scalar } = yamlLibrary()
-  const pair = pairOf(map, name)
-  if (pair !== undefined) pair.value = value
-  else {
-    // An empty map between brackets would keep the new field there.
-    if (map.items.length === 0) map.flow = false
-    map.items.push(new Pair(new Scalar(name), value))
+  // An empty map between brackets would keep the new fields there.
+  if (map.items.length === 0) map.flow = false
+  const pairs = new Map(map.items.map((pair) => [keyOf(pair.key), pair] as const).toReversed())
+  for (const [name, value] of fields) {
+    const pair = pairs.get(name)
+    if (pair !== undefined) pair.value = value
+    else map.items.push(new Pair(new Scalar(name), value))
   }
 }
 

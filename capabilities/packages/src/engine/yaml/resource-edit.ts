@@ -1,12 +1,12 @@
 // Edits of the resources in a file: comments, key order and quoting of everything else stay, and documents that are not
 // changed stay byte for byte. Start with editResources.
-import type { Document, YAMLMap, YAMLSeq } from 'yaml'
+import type { Document, Node, YAMLMap, YAMLSeq } from 'yaml'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
-import { isJsonObject, jsonEqual, yamlLibrary } from '@fairlead/kube'
+import { isJsonObject, jsonEqual, ownValue, yamlLibrary } from '@fairlead/kube'
 import { PackageError } from '../package-error.ts'
 import { formatDocument } from './format.ts'
-import { jsonOf } from './json-value.ts'
-import { mapField, newNode, setField } from './new-node.ts'
+import { jsonOf, keyOf } from './json-value.ts'
+import { mapField, newNode, setField, setFields } from './new-node.ts'
 import { pairOf } from './resource-identity.ts'
 import { sequenceIndentOf } from './sequence-indent.ts'
 import type { YamlDocument } from './yaml-document.ts'
@@ -20,8 +20,12 @@ export interface ResourceEdit {
   readonly object: JsonObject
   /** Sets a field; maps on the way are made. Nothing happens when it has that value. */
   set(path: Path, value: JsonValue): void
+  /** Sets fields of a map, as `set` does each of them, at the cost of one. */
+  setFields(path: Path, fields: Readonly<Record<string, JsonValue>>): void
   /** Removes a field, and the maps on the way that become empty. */
   remove(path: Path): void
+  /** Removes fields of a map, as `remove` does each of them, at the cost of one. */
+  removeFields(path: Path, names: ReadonlySet<string>): void
   /** Removes the items of a list that `matches` accepts. Comments of the others stay. */
   removeItems(path: Path, matches: (item: JsonValue) => boolean): void
   /** Inserts items into a list, which is made when missing, at an index; at the end when left out. */
@@ -83,16 +87,35 @@ class DocumentEdit implements ResourceEdit {
     setField(this.#map(path.slice(0, -1)), path.at(-1)!, newNode(value))
   }
 
+  setFields(path: Path, fields: Readonly<Record<string, JsonValue>>): void {
+    const current = this.#value(path)
+    const changed = Object.entries(fields).filter(([name, value]) => {
+      const before = isJsonObject(current) ? ownValue(current, name) : undefined
+      return before === undefined || !jsonEqual(before, value)
+    })
+    if (changed.length > 0)
+      setFields(
+        this.#map(path),
+        changed.map(([name, value]) => [name, newNode(value)]),
+      )
+  }
+
   remove(path: Path): void {
-    if (this.#value(path) === undefined) return
+    this.removeFields(path.slice(0, -1), new Set(path.slice(-1)))
+  }
+
+  removeFields(path: Path, names: ReadonlySet<string>): void {
+    const current = this.#value(path)
+    if (!isJsonObject(current) || ![...names].some((name) => Object.hasOwn(current, name))) return
+    const map = this.#map(path)
+    map.items = map.items.filter(({ key }) => !names.has(keyOf(key)))
+    // Maps on the way that have become empty go, too.
     for (let length = path.length; length > 0; length--) {
       const parent = this.#map(path.slice(0, length - 1))
       const name = path[length - 1]!
-      if (length < path.length) {
-        const value = pairOf(parent, name)?.value
-        if (!yamlLibrary().isCollection(value) || value.items.length > 0) return
-      }
-      parent.items = parent.items.filter((pair) => pair !== pairOf(parent, name))
+      const pair = pairOf(parent, name)
+      if (!yamlLibrary().isCollection(pair?.value) || pair.value.items.length > 0) return
+      parent.items = parent.items.filter((one) => one !== pair)
     }
   }
 
@@ -113,9 +136,13 @@ class DocumentEdit implements ResourceEdit {
   }
 
   setItem(path: Path, index: number, value: JsonValue): void {
-    const list = this.#value(path)
-    if (Array.isArray(list) && jsonEqual(list[index] as JsonValue, value)) return
-    this.#list(path).items[index] = newNode(value)
+    const current = this.#nodes === undefined ? this.#value(path) : undefined
+    if (Array.isArray(current) && jsonEqual(current[index] as JsonValue, value)) return
+    const nodes = this.#list(path)
+    // One item alone: a list of many is changed item by item.
+    const node = nodes.items[index]
+    if (node !== undefined && jsonEqual(jsonOf(node as Node, this.#nodes!), value)) return
+    nodes.items[index] = newNode(value)
   }
 
   /** The value now. */

@@ -1,6 +1,6 @@
 // Injection of objects into the points of a package (spec variants §2.5). Start with decideInjection.
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
-import { isJsonObject, jsonEqual } from '@fairlead/kube'
+import { isJsonObject } from '@fairlead/kube'
 import { editResources } from '@fairlead/packages'
 import type { PackageVariantSpec } from '../../api.ts'
 import { conditionPrefix, conditionTypeOf, injectedAnnotations, isPoint } from './injection-point.ts'
@@ -86,10 +86,12 @@ export function decideInjection(point: InjectionPoint, injectors: Injectors, sou
 /** Returns the files after injection, with a condition and a gate per point in the Kptfile. @throws PackageError */
 export function withInjection(files: PackageText, decisions: readonly InjectionDecision[]): PackageText {
   const changed: Record<string, string> = { ...files }
-  for (const { point, source } of decisions) {
-    if (source === undefined) continue
-    changed[point.file] = editResources(point.file, changed[point.file]!, (resource) => {
-      if (!isPoint(resource.object, point)) return
+  const injected = decisions.filter(({ source }) => source !== undefined)
+  for (const [file, ofFile] of Map.groupBy(injected, ({ point }) => point.file)) {
+    const byResource = new Map(ofFile.map((one) => [resourceKey(one.point), one]))
+    changed[file] = editResources(file, changed[file]!, (resource) => {
+      const { point, source } = byResource.get(resourceKeyOf(resource.object)) ?? {}
+      if (point === undefined || source === undefined || !isPoint(resource.object, point)) return
       resource.set([source.field], source.value)
       resource.set(['metadata', 'annotations', injectedAnnotations[0]], source.name)
       resource.remove(['metadata', 'annotations', injectedAnnotations[1]])
@@ -100,30 +102,40 @@ export function withInjection(files: PackageText, decisions: readonly InjectionD
   return changed
 }
 
+function resourceKey({ apiVersion, kind, name }: Pick<InjectionPoint, 'apiVersion' | 'kind' | 'name'>): string {
+  return JSON.stringify([apiVersion, kind, name])
+}
+
+function resourceKeyOf(object: JsonObject): string {
+  const { apiVersion, kind } = object
+  return JSON.stringify([apiVersion, kind, (object['metadata'] as JsonObject | undefined)?.['name']])
+}
+
 function withConditions(kptfile: string, decisions: readonly InjectionDecision[]): string {
   const types = new Set(decisions.map(({ point }) => conditionTypeOf(point)))
   const isVanished = (type: JsonValue | undefined): boolean =>
     typeof type === 'string' && type.startsWith(conditionPrefix) && !types.has(type)
   return editResources('Kptfile', kptfile, (resource) => {
     const conditions = itemsAt(resource.object, 'status', 'conditions').filter(({ type }) => !isVanished(type))
-    const gates = itemsAt(resource.object, 'info', 'readinessGates').filter(
-      ({ conditionType }) => !isVanished(conditionType),
-    )
+    const places = new Map(conditions.map(({ type }, index) => [type, index] as const).toReversed())
+    const gates = new Set(itemsAt(resource.object, 'info', 'readinessGates').map(({ conditionType }) => conditionType))
     resource.removeItems(['status', 'conditions'], (item) => isJsonObject(item) && isVanished(item['type']))
     resource.removeItems(['info', 'readinessGates'], (item) => isJsonObject(item) && isVanished(item['conditionType']))
+    const newConditions = new Map<string, JsonObject>()
+    const newGates: JsonObject[] = []
     for (const { point, status, reason, message, isKept } of decisions) {
       const type = conditionTypeOf(point)
-      const index = conditions.findIndex((one) => one['type'] === type)
+      const index = places.get(type)
       const wanted = { type, status, message, reason }
-      if (index === -1) {
-        conditions.push(wanted)
-        resource.insertItems(['status', 'conditions'], [wanted])
-      } else if (!isKept && !jsonEqual(conditions[index]!, wanted))
-        resource.setItem(['status', 'conditions'], index, wanted)
-      if (!point.isRequired || gates.some(({ conditionType }) => conditionType === type)) continue
-      gates.push({ conditionType: type })
-      resource.insertItems(['info', 'readinessGates'], [{ conditionType: type }])
+      if (index !== undefined) {
+        if (!isKept) resource.setItem(['status', 'conditions'], index, wanted)
+      } else if (!newConditions.has(type) || !isKept) newConditions.set(type, wanted)
+      if (!point.isRequired || gates.has(type)) continue
+      gates.add(type)
+      newGates.push({ conditionType: type })
     }
+    resource.insertItems(['status', 'conditions'], [...newConditions.values()])
+    resource.insertItems(['info', 'readinessGates'], newGates)
   })
 }
 

@@ -36,12 +36,12 @@ export function withContext(files: PackageText, variant: ContextVariant): Packag
     if (object['kind'] !== 'ConfigMap' || metadata['name'] !== contextName)
       throw new MutationError(`${contextPath}: expected a ConfigMap with the name ${contextName}`)
     const keys = keysOf(metadata)
-    const present = (object['data'] ?? {}) as JsonObject
-    const removed = new Set([...(keys[variant.variant] ?? []), ...removeKeys])
-    for (const key of removed)
-      if (!(key in data && !removeKeys.includes(key)) && key in present) resource.remove(['data', key])
-    const set = Object.entries(data).filter(([key]) => !removeKeys.includes(key))
-    for (const [key, value] of set) resource.set(['data', key], value)
+    const isRemoved = new Set(removeKeys)
+    const set = Object.entries(data).filter(([key]) => !isRemoved.has(key))
+    const isSet = new Set(set.map(([key]) => key))
+    const former = [...(keys[variant.variant] ?? []), ...removeKeys]
+    resource.removeFields(['data'], new Set(former.filter((key) => !isSet.has(key))))
+    resource.setFields(['data'], Object.fromEntries(set))
     const { [variant.variant]: _before, ...others } = keys
     const after = set.length === 0 ? others : { ...others, [variant.variant]: set.map(([key]) => key).sort() }
     if (Object.keys(after).length === 0) resource.remove(['metadata', 'annotations', keysAnnotation])

@@ -40,10 +40,10 @@ export interface SetUpstream {
 /** Returns the downstreams that the targets of a set want. */
 export function wantedDownstreams(spec: SetSpec, upstream: SetUpstream, sources: CandidateSources): WantedDownstreams {
   const pass = new Pass(spec, upstream, sources)
-  const errors = targetErrors(spec.targets)
+  const errors = Map.groupBy(targetErrors(spec.targets), (error) => error.target)
   for (const [index, target] of spec.targets.entries()) {
-    const wrong = errors.filter((error) => error.target === index)
-    if (wrong.length > 0) pass.fail({ target: index }, 'Invalid', wrong.map(formatSpecError).join('; '))
+    const wrong = errors.get(index)
+    if (wrong !== undefined) pass.fail({ target: index }, 'Invalid', wrong.map(formatSpecError).join('; '))
     else pass.target(index, target)
   }
   return pass.result()
@@ -89,10 +89,10 @@ class Pass {
     const { unique, repeated } = this.#withoutDuplicates()
     for (const { target, repo, package: path, object, others } of repeated) {
       const place = { target, repo, package: path, ...(object !== undefined && { object }) }
-      this.fail(place, 'Duplicate', `spec.targets[${others.join('], spec.targets[')}] want the same downstream`)
+      this.fail(place, 'Duplicate', `${others} want the same downstream`)
     }
     const failures = this.#failures.toSorted((a, b) => a.target - b.target)
-    return { wanted: unique, failures, isUndecided: (downstream) => isUndecided(failures, downstream) }
+    return { wanted: unique, failures, isUndecided: undecided(failures) }
   }
 
   #candidate(index: number, target: Target, candidate: Candidate): void {
@@ -141,22 +141,43 @@ class Pass {
   /** Splits off downstreams that are wanted twice: all of them are refused. */
   #withoutDuplicates(): {
     readonly unique: readonly WantedDownstream[]
-    readonly repeated: readonly (WantedDownstream & { readonly others: readonly number[] })[]
+    readonly repeated: readonly (WantedDownstream & { readonly others: string })[]
   } {
     const byKey = Map.groupBy(this.#wanted, downstreamKey)
     const unique = [...byKey.values()].flatMap((same) => (same.length === 1 ? same : []))
+    const others = new Map(
+      [...byKey].map(([key, same]) => [key, targetNames([...new Set(same.map(({ target }) => target))])] as const),
+    )
     const repeated = this.#wanted.flatMap((one) => {
-      const same = byKey.get(downstreamKey(one))!
-      return same.length === 1 ? [] : [{ ...one, others: [...new Set(same.map(({ target }) => target))] }]
+      const key = downstreamKey(one)
+      return byKey.get(key)!.length === 1 ? [] : [{ ...one, others: others.get(key)! }]
     })
     return { unique, repeated }
   }
 }
 
+/** Targets that a message names; the rest is counted: each of them has the message. */
+const namedTargets = 10
+
+function targetNames(targets: readonly number[]): string {
+  const names = targets.slice(0, namedTargets).map((target) => `spec.targets[${target}]`)
+  const more = targets.length - names.length
+  return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ')
+}
+
 /** A failure without a repository concerns every downstream, one without a package all of its repository. */
-function isUndecided(failures: readonly TargetFailure[], downstream: Downstream): boolean {
-  return failures.some(
-    ({ repo, package: path }) =>
-      (repo === undefined || repo === downstream.repo) && (path === undefined || path === downstream.package),
+function undecided(failures: readonly TargetFailure[]): (downstream: Downstream) => boolean {
+  const isAny = failures.some(({ repo, package: path }) => repo === undefined && path === undefined)
+  const repositories = new Set(failures.flatMap(({ repo, package: path }) => (path === undefined ? (repo ?? []) : [])))
+  const packages = new Set(failures.flatMap(({ repo, package: path }) => (repo === undefined ? (path ?? []) : [])))
+  const downstreams = new Set(
+    failures.flatMap(({ repo, package: path }) =>
+      repo === undefined || path === undefined ? [] : downstreamKey({ repo, package: path }),
+    ),
   )
+  return (downstream) =>
+    isAny ||
+    repositories.has(downstream.repo) ||
+    packages.has(downstream.package) ||
+    downstreams.has(downstreamKey(downstream))
 }

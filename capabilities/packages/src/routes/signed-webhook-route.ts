@@ -50,18 +50,55 @@ export function signedWebhookRoute(host: SignedWebhookHost): SignedRoute {
   }
 }
 
+/** Headers with the bare digest: those of Gogs, and of Gitea and Forgejo beside `X-Hub-Signature-256`. */
+const bareDigests = ['x-gogs-signature', 'x-gitea-signature', 'x-forgejo-signature']
+
+/** Prefix of the keys of Standard Webhooks, in base64. */
+const keyPrefix = 'whsec_'
+
 /**
  * Reports whether a request is signed with a secret, in one of the ways of git servers: `X-Hub-Signature-256` of
- * GitHub, Gitea and Forgejo or `X-Hub-Signature` of Bitbucket (HMAC-SHA-256 of the body), `X-Gitlab-Token` of GitLab
- * (the secret itself). Nothing is signed without a secret.
+ * GitHub, Gitea and Forgejo, `X-Hub-Signature` of Bitbucket or `X-Gogs-Signature` (HMAC-SHA-256 of the body),
+ * `X-Gitlab-Token` (the secret itself) or `webhook-signature` of GitLab (Standard Webhooks). Where there are several,
+ * the first counts. Nothing is signed without a secret. A request that is sent again is accepted: it does no more than
+ * read the repository.
  */
 export function isSigned({ headers, body }: SignedRequest, secret: string | undefined): boolean {
   if (secret === undefined || secret === '') return false
-  const token = headers['x-gitlab-token']
-  if (typeof token === 'string') return isSame(token, secret)
-  const signature = headers['x-hub-signature-256'] ?? headers['x-hub-signature']
-  if (typeof signature !== 'string') return false
-  return isSame(signature, `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`)
+  const header = (name: string): string | undefined => {
+    const value = headers[name]
+    return typeof value === 'object' ? value[0] : value
+  }
+  const token = header('x-gitlab-token')
+  if (token !== undefined) return isSame(token, secret)
+  const standard = header('webhook-signature')
+  if (standard !== undefined)
+    return isStandardSignature(standard, [header('webhook-id') ?? '', header('webhook-timestamp') ?? ''], body, secret)
+  const digest = createHmac('sha256', secret).update(body).digest('hex')
+  const prefixed = header('x-hub-signature-256') ?? header('x-hub-signature')
+  if (prefixed !== undefined) return isSame(prefixed, `sha256=${digest}`)
+  const bare = bareDigests.map(header).find((value) => value !== undefined)
+  return bare !== undefined && isSame(bare, digest)
+}
+
+/**
+ * Reports whether one of the signatures in `webhook-signature`, which spaces separate, is right: `v1,` and the HMAC of
+ * identifier, time and body in base64, with the key that the secret holds in base64.
+ */
+function isStandardSignature(
+  signatures: string,
+  signedHeaders: readonly string[],
+  body: Uint8Array,
+  secret: string,
+): boolean {
+  if (!secret.startsWith(keyPrefix)) return false
+  const key = Buffer.from(secret.slice(keyPrefix.length), 'base64')
+  if (key.length === 0) return false
+  const signed = createHmac('sha256', key)
+    .update(`${signedHeaders.join('.')}.`)
+    .update(body)
+    .digest('base64')
+  return signatures.split(' ').some((signature) => isSame(signature, `v1,${signed}`))
 }
 
 /** Compares in a time that says nothing about where two strings differ, or how long they are. */

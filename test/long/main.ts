@@ -29,6 +29,7 @@ const parts: readonly Part[] = [
   { name: 'examples on a real API server', program: 'long/run/examples.ts', args: [] },
   { name: 'leaders killed and frozen', program: 'long/run/leader.ts', args: [] },
   { name: 'shards over 10,000 objects', program: 'long/run/shards.ts', args: [] },
+  { name: 'upgrade and back', program: 'long/run/upgrade.ts', args: [] },
   { name: 'official suite', program: 'long/official-suite.ts', args: [] },
   { name: 'package updates beside kpt', program: 'long/kpt-updates.ts', args: ['2000'] },
   { name: 'growth', program: 'long/growth.ts', args: [] },

@@ -5,21 +5,27 @@ import { eventually } from './until.ts'
 
 /**
  * Starts `start` once for each of `replicas` and stops that one after the new one is ready. Returns the new ones. Throws
- * when a replica ends with another code than 0.
+ * when a replica ends with another code than 0, unless `stop` says otherwise.
  */
 export async function replaceEach(
   replicas: readonly RunProcess[],
   start: () => Promise<RunProcess>,
+  stop: (replica: RunProcess) => Promise<unknown> = stopped,
 ): Promise<RunProcess[]> {
   const replaced: RunProcess[] = []
   for (const old of replicas) {
     const next = await start()
-    await ready(next)
     replaced.push(next)
-    const code = await old.stop()
-    if (code !== 0) throw new Error(`A replica ended with ${code}:\n${old.text}${old.log}`)
+    await ready(next)
+    await stop(old)
   }
   return replaced
+}
+
+/** Stops a replica. Throws when it ends with another code than 0. */
+async function stopped(replica: RunProcess): Promise<void> {
+  const code = await replica.stop()
+  if (code !== 0) throw new Error(`A replica ended with ${code}:\n${replica.text}${replica.log}`)
 }
 
 /** Resolves when `/readyz` answers 200. */

@@ -4,14 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ApiServer, sqlite } from '@fairlead/apiserver'
-import type { Client } from '@fairlead/client'
 import { installDefinitions, Manager } from '@fairlead/controller'
 import type { CapabilityInstance } from '@fairlead/controller'
-import type { KubeObject } from '@fairlead/kube'
-import { packages, RepositoryKind } from '@fairlead/packages'
-import type { PackageRevision, Repository } from '@fairlead/packages'
-
-const namespace = 'default'
+import { packages } from '@fairlead/packages'
+import { PackageClient } from './package-client.ts'
 
 /** Number of processes of git that this process has started. */
 let started = 0
@@ -25,16 +21,15 @@ subscribe('child_process', (message) => {
 })
 
 /** The cluster. */
-export class PackageCluster implements AsyncDisposable {
-  readonly client: Client
+export class PackageCluster extends PackageClient implements AsyncDisposable {
   readonly folder: string
   readonly #server: ApiServer
   readonly #manager: Manager
   readonly #instance: CapabilityInstance
 
   private constructor(server: ApiServer, manager: Manager, instance: CapabilityInstance, folder: string) {
+    super(server.client({ manager: 'bench' }))
     this.#server = server
-    this.client = server.client({ manager: 'bench' })
     this.#manager = manager
     this.#instance = instance
     this.folder = folder
@@ -60,45 +55,6 @@ export class PackageCluster implements AsyncDisposable {
   /** Number of processes of git that were started so far. */
   get processes(): number {
     return started
-  }
-
-  /** Registers a repository, a managed one without an address, and resolves when it is ready. */
-  async register(name: string, repo?: string): Promise<Repository> {
-    await this.client.create<Repository>({
-      apiVersion: 'config.porch.kpt.dev/v1alpha1',
-      kind: 'Repository',
-      metadata: { name, namespace },
-      spec: { type: 'git', git: repo === undefined ? {} : { repo } },
-    })
-    const ready = await this.client.waitFor(
-      RepositoryKind,
-      `${namespace}/${name}`,
-      (object) =>
-        object?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true,
-      { timeout: 300_000 },
-    )
-    return ready as Repository
-  }
-
-  /** Creates a draft by a task. */
-  create(
-    repository: string,
-    packageName: string,
-    workspaceName: string,
-    tasks?: readonly object[],
-  ): Promise<PackageRevision> {
-    return this.client.create({
-      apiVersion: 'porch.kpt.dev/v1alpha1',
-      kind: 'PackageRevision',
-      metadata: { namespace },
-      spec: { repository, packageName, workspaceName, ...(tasks !== undefined && { tasks }) },
-    } as KubeObject) as Promise<PackageRevision>
-  }
-
-  /** Moves a revision through its lifecycle. */
-  setLifecycle(revision: PackageRevision, lifecycle: string, subresource?: string): Promise<PackageRevision> {
-    const wanted = { ...revision, spec: { ...revision.spec, lifecycle } } as PackageRevision
-    return this.client.update(wanted, subresource === undefined ? {} : { subresource })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

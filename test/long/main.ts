@@ -59,6 +59,7 @@ const parts: readonly Part[] = [
   larger('kill after creations in AWS', 'capabilities/aws/test/killed.test.ts', { FAIRLEAD_ALL_CASES: '1' }),
   larger('AWS resources on moto', 'capabilities/aws/test/moto.test.ts', { FAIRLEAD_MOTO: '1' }),
   larger('shards', 'foundation/controller/test/shards.test.ts', { FAIRLEAD_SHARD_RUNS: '200' }),
+  larger('run under faults', 'test/faults/run-faults.test.ts', { FAIRLEAD_ALL_CASES: '1' }),
   { name: 'disruptions', program: 'faults/every-disruption.ts', args: [] },
   { name: 'kill loop', program: 'faults/kill.ts', args: ['20'] },
   {

@@ -121,6 +121,18 @@ test('a data folder without a running server is backed up, also after kill -9', 
     })
   }))
 
+test('without flags, $KUBECONFIG names the server, and a folder that is named goes first', () =>
+  withFolder(async (folder) => {
+    const up = await upOn(join(folder, 'data'))
+    await filled(up)
+    const env = { KUBECONFIG: up.kubeconfig }
+    const backup = await fairlead(['backup', 'a.backup'], { cwd: folder, env })
+    expect({ code: backup.code, stderr: backup.stderr }).toEqual({ code: 0, stderr: '' })
+    expect(backup.stdout).toContain((await clientOf(up)).transport.address)
+    const other = await fairlead(['backup', 'b.backup', '--data', 'other'], { cwd: folder, env })
+    expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('there is nothing in') as string })
+  }))
+
 test.each([
   ['text', Buffer.from('hello'), 'This is not a backup'],
   ['nothing', Buffer.alloc(0), 'This backup is not complete'],

@@ -33,7 +33,7 @@ export function addBackupCommands(root: Command): void {
 
 function withPlace(command: Command): Command {
   return command
-    .option('--data <folder>', 'data folder of `fairlead up`, running or not', '.fairlead')
-    .option('--kubeconfig <file>', 'kubeconfig of a running Fairlead server, in place of --data')
+    .option('--data <folder>', 'data folder of `fairlead up`, running or not (default: .fairlead)')
+    .option('--kubeconfig <file>', 'kubeconfig of a running Fairlead server, in place of --data (default: $KUBECONFIG)')
     .option('--context <name>', 'the context of the kubeconfig')
 }

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { sqlite, StoreError } from '@fairlead/apiserver'
 import type { Store } from '@fairlead/apiserver'
+import { loadKubeconfig } from '@fairlead/client'
 import type { HttpsTransport } from '@fairlead/client'
 import type { AsyncDisposableStack } from '@fairlead/kube'
 import { CommandError } from '@fairlead/offline/command-error'
@@ -15,8 +16,12 @@ export type Place = { readonly name: string } & (
   | { readonly store: Store; readonly server?: undefined }
 )
 
+/** The folder of `fairlead up` when nothing is named. */
+const defaultFolder = '.fairlead'
+
 /**
- * Opens the place that `--kubeconfig`, `--context` and `--data` name; `resources` closes it. A missing folder is
+ * Opens the place that `--kubeconfig`, `--context` and `--data` name, `$KUBECONFIG` where none of them is given, else
+ * the folder of `fairlead up`; `resources` closes it. A missing folder is
  * created only when `create` is set. Throws CommandError.
  */
 export async function openPlace(
@@ -29,7 +34,11 @@ export async function openPlace(
     const server = resources.use(await transportOf(kubeconfig, context))
     return { name: server.address, server }
   }
-  const path = String(options['data'])
+  if (options['data'] === undefined && (process.env['KUBECONFIG'] ?? '') !== '' && !(await loadKubeconfig()).isEmpty) {
+    const server = resources.use(await transportOf(undefined, undefined))
+    return { name: server.address, server }
+  }
+  const path = String(options['data'] ?? defaultFolder)
   if (!create && !existsSync(path)) throw nothingThere(path)
   const data = openDataFolder(path)
   const running = await respondingServer(data.kubeconfig, resources)

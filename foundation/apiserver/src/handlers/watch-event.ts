@@ -33,16 +33,20 @@ export class ViewEvent implements ServedEvent {
   }
 }
 
+type RecentEvents = Map<ServedEvent['type'], Map<View, ViewEvent>>
+
 /**
- * Recent events: watchers of one resource receive the same changes shortly after each other. The oldest are evicted
+ * Recent events by resource: its watchers receive the same changes shortly after each other. The oldest are evicted
  * first.
  */
-const recentEvents = new Map<ServedEvent['type'], Map<View, ViewEvent>>()
+const recentEvents = new WeakMap<View['resource'], RecentEvents>()
 const recentLimit = 1000
 
 export function sharedEvent(type: ServedEvent['type'], view: View): ViewEvent {
-  let events = recentEvents.get(type)
-  if (events === undefined) recentEvents.set(type, (events = new Map<View, ViewEvent>()))
+  let types = recentEvents.get(view.resource)
+  if (types === undefined) recentEvents.set(view.resource, (types = new Map()))
+  let events = types.get(type)
+  if (events === undefined) types.set(type, (events = new Map<View, ViewEvent>()))
   let event = events.get(view)
   if (event === undefined) {
     if (events.size >= recentLimit) events.delete(events.keys().next().value!)

@@ -169,9 +169,28 @@ describe('field sets', () => {
       fc.property(fieldSets, (set) => {
         const thawed = JSON.parse(JSON.stringify(encodeFieldSet(set))) as JsonObject
         expect(pathsOf(decodeFieldSet(thawed))).toEqual(pathsOf(set))
-        expect(decodeFieldSet(encodeFieldSet(set))).toBe(set)
+        expect(pathsOf(decodeFieldSet(encodeFieldSet(set)))).toEqual(pathsOf(set))
       }),
     )
+  })
+
+  test('share one document and one decoded set where they are equal', () => {
+    fc.assert(
+      fc.property(fieldSets, (set) => {
+        const document = encodeFieldSet(set)
+        expect(encodeFieldSet(fieldSetOfPaths(fieldPaths(set)))).toBe(document)
+        const received = deepFreeze(JSON.parse(JSON.stringify(document)) as JsonObject)
+        expect(decodeFieldSet(received)).toBe(decodeFieldSet(document))
+        expect(encodeFieldSet(decodeFieldSet(received))).toBe(document)
+      }),
+    )
+  })
+
+  test('decode the documents of a caller without keeping or freezing them', () => {
+    const received = Object.freeze({ 'f:data': { 'f:only-frozen-at-the-top': {} } })
+    const set = decodeFieldSet(received)
+    expect(encodeFieldSet(set)).not.toBe(received)
+    expect(Object.isFrozen(received['f:data'])).toBe(false)
   })
 
   test('stay the same object when an operation changes nothing', () => {

@@ -83,6 +83,8 @@ export async function applyObject(
         () => stringifyJson(json),
         'Ignore',
         server.registry,
+        [],
+        merged.metadata.managedFields,
       )
       setNamespace(scope, object)
       return object

@@ -26,7 +26,7 @@ import {
   unknownError,
   unprocessable,
 } from '@fairlead/kube'
-import type { JsonObject, JsonValue, KubeObject, MutableJsonObject, TypeSchema } from '@fairlead/kube'
+import type { JsonObject, JsonValue, KubeObject, MutableJsonObject, ObjectMeta, TypeSchema } from '@fairlead/kube'
 import { parseMediaType } from '../http/media-type.ts'
 import { bodyBytes, foreignKind, kindOfResource } from '../request/body-decoder.ts'
 import type { ExpectedKind } from '../request/body-decoder.ts'
@@ -105,7 +105,8 @@ function patchedObject(
   repeated: readonly string[],
 ): { object: JsonObject; warnings: readonly string[] } {
   const { value, shown } = patchedValue(scope.resource.version.schema, asJson(current), type, patch)
-  return decodePatched(kindOfResource(scope.resource), value, shown, validation, registry, repeated)
+  const { managedFields } = current.metadata
+  return decodePatched(kindOfResource(scope.resource), value, shown, validation, registry, repeated, managedFields)
 }
 
 /** A patched document, and its form in error messages. */
@@ -132,7 +133,8 @@ export function patchedValue(
 }
 
 /**
- * Decodes a patched document; errors name the patch. The result may be changed.
+ * Decodes a patched document; errors name the patch. The result may be changed, except for `managedFields`: where the
+ * document has this very list, which the server made, the result shares it.
  * @throws StatusError 422
  */
 export function decodePatched(
@@ -142,6 +144,7 @@ export function decodePatched(
   validation: FieldValidation,
   registry: RegistryReader,
   repeated: readonly string[] = [],
+  managedFields?: ObjectMeta['managedFields'],
 ): { object: JsonObject; warnings: readonly string[] } {
   const refuse = (message: string): Error =>
     invalid({ group: '', kind: '' }, '', [fieldErrors.invalid('patch', shown(), message)])
@@ -155,11 +158,12 @@ export function decodePatched(
   }
   if (expected.isUnstructured && kind === undefined)
     throw refuse(`Object 'Kind' is missing in '${stringifyJson(patched)}'`)
+  const sharing = managedFields === undefined ? undefined : withoutManagedFields(patched, managedFields)
   let decoded: ReturnType<typeof expected.decode>
   try {
     if (expected.isUnstructured && stringOf(patched['apiVersion']) === '')
       throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'")
-    decoded = expected.decode(patched)
+    decoded = expected.decode(sharing ?? patched)
   } catch (error) {
     if (error instanceof TypeMismatch) throw refuse(error.message)
     throw error
@@ -172,7 +176,17 @@ export function decodePatched(
   // Kinds with a Go type are decoded into new objects; custom resources share with the current object.
   const object = (expected.isUnstructured ? cloneJson(decoded.object) : decoded.object) as MutableJsonObject
   if (!isJsonObject(object['metadata'])) object['metadata'] = {}
+  if (sharing !== undefined)
+    (object['metadata'] as MutableJsonObject)['managedFields'] = managedFields as unknown as JsonValue
   return { object, warnings }
+}
+
+/** Returns the document without its managedFields; undefined unless they are this very list. */
+function withoutManagedFields(document: JsonObject, list: ObjectMeta['managedFields']): JsonObject | undefined {
+  const { metadata } = document
+  if (!isJsonObject(metadata) || metadata['managedFields'] !== (list as unknown)) return undefined
+  const { managedFields: _list, ...rest } = metadata
+  return { ...document, metadata: rest }
 }
 
 function applyTo(schema: TypeSchema | undefined, document: JsonObject, type: string, patch: JsonValue): JsonValue {

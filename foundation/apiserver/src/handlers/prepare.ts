@@ -125,7 +125,7 @@ export async function prepareUpdate(
   await yieldIfLong()
   const updated = keepUnchangedTimes(old, asObject(draft))
   if (updated.metadata.managedFields === old.metadata.managedFields)
-    draft.metadata['managedFields'] = cloneJson(asJson(old.metadata)['managedFields'] ?? null)
+    draft.metadata['managedFields'] = asJson(old.metadata)['managedFields'] ?? null
   if (draft.metadata['managedFields'] === null) delete draft.metadata['managedFields']
   const errors = [
     ...validateMetadataUpdate(definition, updated.metadata, old.metadata),

@@ -1,6 +1,6 @@
 // The stored and the served form of objects: key order as Kubernetes writes it, resourceVersion only in the served
 // form.
-import { isJsonObject, setOwn } from '@fairlead/kube'
+import { deepFreeze, isJsonObject, setOwn } from '@fairlead/kube'
 import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
 
 /** The fields of metadata in the order of Go's type, which built-in kinds have. */
@@ -88,11 +88,21 @@ function sortedKeys(value: JsonValue): JsonValue {
   const out: MutableJsonObject = {}
   let isSame = isSorted
   for (const name of names) {
-    const field = sortedKeys(value[name]!)
+    const field = name === 'fieldsV1' ? sortedFields(value[name]!) : sortedKeys(value[name]!)
     isSame &&= field === value[name]
     setOwn(out, name, field)
   }
   return isSame ? value : out
+}
+
+/** Sorted documents of managedFields: objects share them, and every write of one has them again. */
+const sortedDocuments = new WeakMap<JsonObject, JsonValue>()
+
+function sortedFields(fields: JsonValue): JsonValue {
+  if (!isJsonObject(fields) || !Object.isFrozen(fields)) return sortedKeys(fields)
+  let sorted = sortedDocuments.get(fields)
+  if (sorted === undefined) sortedDocuments.set(fields, (sorted = deepFreeze(sortedKeys(fields))))
+  return sorted
 }
 
 /** Names above which the sort of the language is faster. */

@@ -2,7 +2,7 @@
 // of fieldsV1. Sets are immutable and shared; an operation that changes nothing returns its first argument, so callers
 // compare by identity.
 import type { JsonObject, MutableJsonObject } from '../object.ts'
-import { deepFreeze } from '../json.ts'
+import { cloneJson, deepFreeze, stringifyJson } from '../json.ts'
 import { isJsonObject, setOwn } from '../own-property.ts'
 import type { Steps } from '../steps.ts'
 import { FieldsV1Error, parsePathElement, sortPathElements } from './path-element.ts'
@@ -161,17 +161,35 @@ const decoded = new WeakMap<JsonObject, FieldSet>()
 const encoded = new WeakMap<FieldSet, JsonObject>()
 
 /**
- * Decodes a fieldsV1 document; frozen documents are decoded once.
+ * Documents by their JSON: the objects of a kind mostly have the same few, and share them with their decoded sets. The
+ * oldest are evicted first.
+ */
+const documents = new Map<string, JsonObject>()
+const documentLimit = 500
+/** Characters of the longest document that is shared. */
+const longestShared = 4096
+
+/**
+ * Decodes a fieldsV1 document. Frozen documents are decoded once, and equal ones to the same set.
  * @throws FieldsV1Error
  */
 export function decodeFieldSet(fields: JsonObject): FieldSet {
   const known = decoded.get(fields)
   if (known !== undefined) return known
-  const set = decodeLevel(fields)
-  if (Object.isFrozen(fields)) {
-    decoded.set(fields, set)
-    if (!encoded.has(set)) encoded.set(set, fields)
+  if (!Object.isFrozen(fields)) return decodeLevel(fields)
+  const text = stringifyJson(fields)
+  const shared = documents.get(text)
+  const set = (shared && decoded.get(shared)) ?? decodeLevel(fields)
+  decoded.set(fields, set)
+  if (shared !== undefined || text.length > longestShared) {
+    if (!encoded.has(set)) encoded.set(set, shared ?? fields)
+    return set
   }
+  // Documents of a caller may be frozen at the top alone.
+  const document = deepFreeze(cloneJson(fields)) as JsonObject
+  decoded.set(document, set)
+  encoded.set(set, document)
+  share(text, document)
   return set
 }
 
@@ -188,14 +206,24 @@ function decodeLevel(fields: JsonObject): FieldSet {
   return set
 }
 
-/** Encodes a set as fieldsV1, frozen. The same set gives the same object. */
+/** Encodes a set as fieldsV1, frozen. The same set gives the same object, and so do most equal ones. */
 export function encodeFieldSet(set: FieldSet): JsonObject {
-  const known = encoded.get(set)
-  if (known !== undefined) return known
-  const fields = deepFreeze(encodeLevel(set))
-  encoded.set(set, fields)
-  decoded.set(fields, set)
-  return fields
+  return encoded.get(set) ?? remember(set, encodeLevel(set))
+}
+
+function remember(set: FieldSet, fields: JsonObject): JsonObject {
+  const text = stringifyJson(fields)
+  const document = documents.get(text) ?? deepFreeze(fields)
+  encoded.set(set, document)
+  if (!decoded.has(document)) decoded.set(document, set)
+  share(text, document)
+  return document
+}
+
+function share(text: string, document: JsonObject): void {
+  if (documents.has(text) || text.length > longestShared) return
+  if (documents.size >= documentLimit) documents.delete(documents.keys().next().value!)
+  documents.set(text, document)
 }
 
 /** Sets with more members are encoded in steps. */
@@ -207,10 +235,7 @@ export function* encodeFieldSetSteps(set: FieldSet): Steps<JsonObject> {
   if (known !== undefined) return known
   const fields = yield* encodeLevelSteps(set)
   yield
-  deepFreeze(fields)
-  encoded.set(set, fields)
-  decoded.set(fields, set)
-  return fields
+  return remember(set, fields)
 }
 
 /** Returns the members of one level in the order of fieldsV1. */

@@ -102,8 +102,11 @@ function encodeManager(manager: Manager): ManagedFieldsEntry {
     fieldsV1: encodeFieldSet(fields),
     ...(subresource === '' ? {} : { subresource }),
   })
-  decoded.set(entry, manager)
   encoded.set(manager, entry)
+  // Keeps the set that other objects share, not that of this manager alone.
+  const kept: Manager = { ...manager, fields: decodeFieldSet(entry.fieldsV1!) }
+  decoded.set(entry, kept)
+  encoded.set(kept, entry)
   return entry
 }
 

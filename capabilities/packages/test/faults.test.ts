@@ -126,6 +126,43 @@ test('keeps published revisions when their branch is force-pushed, and reports i
   expect(refsOf(remote)).toEqual(['refs/heads/main', 'refs/tags/web/v1', 'refs/tags/web/v2'])
 })
 
+test('reads on when others replace a branch by one below it', async () => {
+  const remote = stage.bareRepository('remote')
+  await stage.register('blueprints', { repo: remote })
+  await stage.publish('blueprints', 'web', 'one')
+  const labels = { team: 'a' }
+  await stage.create('blueprints', 'shop', 'one', undefined, { metadata: { labels } })
+  const commit = git(remote, 'rev-parse', 'drafts/shop/one').trim()
+  git(remote, 'update-ref', 'refs/heads/drafts/net/dns', 'main')
+  git(remote, 'update-ref', 'refs/tags/net/dns/v1', 'main')
+  git(remote, 'update-ref', 'refs/heads/drafts/shop/two', commit)
+  await readAgain('blueprints')
+  await eventually(async () => expect(await names()).toContain('blueprints.shop.two'))
+  git(remote, 'update-ref', '-d', 'refs/heads/drafts/net/dns')
+  git(remote, 'update-ref', '-d', 'refs/tags/net/dns/v1')
+  git(remote, 'update-ref', 'refs/tags/net/dns', 'main')
+  git(remote, 'update-ref', 'refs/heads/drafts/net/dns/two', commit)
+  git(remote, 'update-ref', 'refs/heads/drafts/shop/three', commit)
+  await stage.client.patch(RepositoryKind, 'team-a/blueprints', {
+    merge: { metadata: { annotations: { read: 'again' } } },
+  })
+  await eventually(async () =>
+    expect(await names()).toEqual([
+      'blueprints.shop.one',
+      'blueprints.shop.three',
+      'blueprints.shop.two',
+      'blueprints.web.main',
+      'blueprints.web.one',
+    ]),
+  )
+  const after = await stage.repository('blueprints', ({ status }) => status?.packageCount === 5)
+  expect(conditionOf(after)?.[1]).toBe('Ready')
+  expect((await stage.revision('blueprints.shop.one')).metadata.labels).toEqual(labels)
+  await stage.setLifecycle('blueprints.shop.one', 'Proposed')
+  await stage.setLifecycle('blueprints.shop.one', 'Published', { approval: true })
+  expect(refsOf(remote)).toContain('refs/tags/shop/v1')
+})
+
 test('publishes onto a branch that others have moved', async () => {
   const remote = stage.bareRepository('remote')
   await stage.register('blueprints', { repo: remote })

@@ -183,21 +183,15 @@ export class GitRepository implements Disposable {
     await using environment = await remoteEnvironment(remote)
     // Awaited: the files of the environment are needed until the clone ends.
     if (await this.#isNew()) return await this.#clone(remote, environment, signal)
-    await runGit(
-      this.folder,
-      [
-        'fetch',
-        '--quiet',
-        '--prune',
-        '--no-write-fetch-head',
-        '--atomic',
-        '--end-of-options',
-        remote.url,
-        '+refs/heads/*:refs/heads/*',
-        '+refs/tags/*:refs/tags/*',
-      ],
-      { signal, environment: environment.variables, timeout: remote.timeout ?? timeouts.remote },
-    )
+    const args = ['fetch', '--quiet', '--prune', '--no-write-fetch-head', '--atomic', '--end-of-options', remote.url]
+    const options = { signal, environment: environment.variables, timeout: remote.timeout ?? timeouts.remote }
+    try {
+      await runGit(this.folder, [...args, '+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*'], options)
+    } catch (error) {
+      // No transaction deletes a ref and creates one below it: the copy is made anew, not brought up to date in steps.
+      if (!(error instanceof GitError) || !/exists; cannot create/.test(error.message)) throw error
+      await this.#clone(remote, environment, signal)
+    }
   }
 
   /**
@@ -230,21 +224,27 @@ export class GitRepository implements Disposable {
     return entries.flat().every((path) => /^(info|pack|heads|tags)$/.test(path))
   }
 
-  /** Fetches into a folder of its own, which replaces the empty one: a clone writes all refs as one file. */
+  /** Fetches into a folder of its own, which replaces this one: a clone writes all refs as one file. */
   async #clone(remote: GitRemote, environment: RemoteEnvironment, signal: AbortSignal): Promise<void> {
-    const folder = `${this.folder}-clone`
+    const [folder, former] = [`${this.folder}-clone`, `${this.folder}-former`]
+    const remove = (): Promise<unknown> =>
+      Promise.all([folder, former].map((path) => rm(path, { recursive: true, force: true })))
     try {
-      await rm(folder, { recursive: true, force: true })
+      await remove()
       const args = ['clone', '--quiet', '--bare', '--no-local', '--template=', '--end-of-options', remote.url, folder]
       const { variables } = environment
       await runGit(this.folder, args, { signal, environment: variables, timeout: remote.timeout ?? timeouts.remote })
+      const refs = await runGit(folder, ['for-each-ref', '--count=1'], { signal })
+      if (refs.length === 0 && !(await this.#isNew()))
+        throw new GitError('Unreachable', `${withoutCredentials(remote.url)} answered without a branch or tag`)
+      // A process that is killed between the two leaves no folder: the next one knows that it has read nothing.
+      await rename(this.folder, former)
+      await rename(folder, this.folder)
       const replaced = new GitError('Closed', 'the folder of the repository was replaced')
       this.#reader.restart(replaced)
       this.#refs.restart(replaced)
-      await rm(this.folder, { recursive: true })
-      await rename(folder, this.folder)
     } finally {
-      await rm(folder, { recursive: true, force: true })
+      await remove()
     }
   }
 

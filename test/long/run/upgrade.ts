@@ -1,11 +1,12 @@
 // Replicas of an earlier version of `fairlead run` are replaced by this one under load, and back, each time after the
 // manifests that the version prints: a leader and two that stand by, then three that share shards. On a real API server
 // where KUBE_APISERVER and ETCD name one, and on ours.
-import { spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { ApiServer, kubeconfigText } from '@fairlead/apiserver'
 import { connect, parseKubeconfig } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
@@ -26,6 +27,8 @@ const only = ['--only', 'metacontroller,supply']
 const work = 5000
 /** Milliseconds until a replica that does not stop is killed, as a kubelet does: earlier versions may need it. */
 const grace = 30_000
+/** Flags of the replicas; those of the command line when there are some. */
+const modes = process.argv.length > 2 ? [process.argv.slice(2)] : [[], ['--shards', '6']]
 const namespace = 'fairlead-system'
 const account = 'fairlead'
 
@@ -63,7 +66,7 @@ else {
   }
   if (missingBinaries !== undefined) console.log(`The real API server is skipped: ${missingBinaries}`)
   for (const open of missingBinaries === undefined ? [embedded, real] : [embedded])
-    for (const flags of [[], ['--shards', '6']]) {
+    for (const flags of modes) {
       await using server = await open()
       await upgradeAndBack(server, versions, flags)
     }
@@ -117,6 +120,7 @@ async function upgradeAndBack(
       (error: Error) => error.message,
     )
     checks.check(missing === '', `${what}: ${missing}`)
+    if (missing !== '') for (const { log } of replicas) console.log(`--\n${log.slice(-2000)}`)
     // What would still be written without need has time to be.
     await delay(work)
     checks.check(derived.problems.length === 0, `${what}: ${derived.problems.slice(0, 10).join('; ')}`)
@@ -128,9 +132,9 @@ async function upgradeAndBack(
 }
 
 /** Applies the definitions and rights that a version prints. */
-async function install(admin: Client, { name, launcher }: Version): Promise<void> {
-  const printed = spawnSync(process.execPath, [launcher, 'install', ...only], { encoding: 'utf8', maxBuffer: 1 << 28 })
-  if (printed.status !== 0) throw new Error(`install of ${name} ended with ${printed.status}: ${printed.stderr}`)
+async function install(admin: Client, { launcher }: Version): Promise<void> {
+  // Not synchronously: the embedded server answers from this process.
+  const printed = await promisify(execFile)(process.execPath, [launcher, 'install', ...only], { maxBuffer: 1 << 28 })
   const objects = parseYamlDocuments(printed.stdout)
     .map((document) => asObject(document as JsonObject))
     .filter(({ kind }) => applied.has(kind))

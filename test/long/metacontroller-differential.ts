@@ -328,7 +328,7 @@ async function main(): Promise<void> {
     for (const { title, differs, ignoresRequests } of scenarios.filter((one) => real.has(one.title))) {
       const [there, here] = [real.get(title), ours.get(title)].map((outcome) => ({
         ...outcome,
-        ...(ignoresRequests === true ? { requests: [] } : {}),
+        ...(ignoresRequests === undefined ? {} : { requests: [] }),
       })) as unknown as [JsonValue, JsonValue]
       const found = differences(there, here)
       if (only !== undefined)

@@ -1,6 +1,8 @@
 // Distinguishes the differences that the server made from those that other writers made. Start with isAsWritten.
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
-import { asJson, isJsonObject, jsonEqual } from '@fairlead/kube'
+import { asJson, isJsonObject, jsonEqual, parseJson, stringifyJson } from '@fairlead/kube'
+import type { ListItem } from './list-items.ts'
+import { ListItems } from './list-items.ts'
 import { goJson, lastAppliedAnnotation, mergeKeyOf, systemFields, withoutLastApplied } from './merge.ts'
 
 /** A field of a child, and the field sets (the form of `managedFields[].fieldsV1`) at and below it. */
@@ -58,42 +60,32 @@ function isLeaf({ observed, own }: Field, wanted: JsonValue): boolean {
 /** Returns whether a list has all wanted items, and no other manager's where the merge replaces the list as a whole. */
 function isListKept({ observed, own, others }: Field, wanted: readonly JsonValue[]): boolean {
   const items = Array.isArray(observed) ? (observed as readonly JsonValue[]) : []
-  const isReplaced = mergeKeyOf([...items, ...wanted]) === undefined
-  if (isReplaced && others.some((fields) => elementsOf(fields).some((element) => !isOwned(own, element)))) return false
+  const key = mergeKeyOf([...items, ...wanted])
+  if (key === undefined && others.some((fields) => elementsOf(fields).some((element) => !isOwned(own, element))))
+    return false
+  const elements = own.flatMap((fields) => elementsOf(fields))
+  const values = new Set(elements.flatMap((element) => valueOf(element)))
+  const found = new ListItems(items, elements, key)
   return wanted.every(
     (item) =>
-      own.some((fields) => elementsOf(fields).some((element) => isValue(element, item))) ||
-      items.some((one) => isItemKept({ observed: one, own, others }, item)),
+      (values.size > 0 && values.has(stringifyJson(item))) ||
+      found.candidates(item).some((one) => isItemKept(one, { own, others }, item)),
   )
 }
 
-/** Returns whether an item of a list is the wanted one: the keys that its owner recorded agree with it. */
-function isItemKept({ observed, own, others }: Field, wanted: JsonValue): boolean {
-  const element = own
-    .flatMap((fields) => elementsOf(fields))
-    .find((one) => one.startsWith('k:') && agrees(keysOf(one), observed, 'all'))
+/** Returns whether an item of a list is the wanted one. */
+function isItemKept(
+  { observed, element }: ListItem,
+  { own, others }: Omit<Field, 'observed'>,
+  wanted: JsonValue,
+): boolean {
   if (element === undefined) return isKept({ observed, own: [], others: [] }, wanted)
-  // Keys that the server defaults (a port's protocol) are missing in the response.
-  if (!agrees(keysOf(element), wanted, 'some')) return false
   return isKept({ observed, own: below(own, element), others: below(others, element) }, wanted)
 }
 
-function isValue(element: string, item: JsonValue): boolean {
-  return element.startsWith('v:') && jsonEqual(JSON.parse(element.slice(2)) as JsonValue, item)
-}
-
-function keysOf(element: string): JsonObject {
-  return JSON.parse(element.slice(2)) as JsonObject
-}
-
-function agrees(keys: JsonObject, item: JsonValue | undefined, has: 'all' | 'some'): boolean {
-  return (
-    isJsonObject(item) &&
-    Object.entries(keys).every(([name, value]) => {
-      const field = item[name]
-      return field === undefined ? has === 'some' : jsonEqual(field, value)
-    })
-  )
+/** Returns the value that an element of a set has, as JSON. */
+function valueOf(element: string): readonly string[] {
+  return element.startsWith('v:') ? [stringifyJson(parseJson(element.slice(2)))] : []
 }
 
 function fieldBelow({ observed, own, others }: Field, name: string): Field {

@@ -38,11 +38,13 @@ export function compositeFlavour(
     adopts: !generates,
     writesParentLast: true,
     selects: (object) => selector.matches(object.metadata.labels),
-    mayAdopt: (object, orphan) => {
+    adoptionSelector: (object) => {
+      if (generates) return undefined
       try {
-        return childSelector(object, generates).matches(orphan.metadata.labels)
-      } catch {
-        return false
+        return childSelector(object, generates)
+      } catch (error) {
+        if (error instanceof SelectorError) return undefined
+        throw error
       }
     },
     claim: (object, candidates) => claimChildren(object, childSelector(object, generates), candidates),

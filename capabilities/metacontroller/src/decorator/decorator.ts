@@ -43,7 +43,7 @@ export function decoratorFlavour(
       const selector = selectors[at]
       return selector !== undefined && selector.labels.matches(labels) && selector.annotations.matches(annotations)
     },
-    mayAdopt: () => false,
+    adoptionSelector: () => undefined,
     claim: (_parent, { owned }) => ({
       children: owned.filter(({ object }) => object.metadata.annotations?.[decoratorAnnotation] === name),
       adopt: [],

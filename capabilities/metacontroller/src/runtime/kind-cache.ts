@@ -13,6 +13,8 @@ export interface KindObjects {
   values(): Iterable<KubeObject>
   list(filter?: { readonly namespace?: string }): readonly KubeObject[]
   byIndex(name: string, value: string): readonly KubeObject[]
+  /** Returns an index, for counts. */
+  index(name: string): { count(value: string): number }
 }
 
 /** The part of an {@link Informer} that controllers use. */
@@ -70,6 +72,9 @@ class NamespacesCache implements KindCache {
           ? all.flatMap((objects) => objects.list())
           : (caches.get(namespace)?.lastKnown.list() ?? []),
       byIndex: (name, value) => all.flatMap((objects) => objects.byIndex(name, value)),
+      index: (name) => ({
+        count: (value) => all.reduce((sum, objects) => sum + objects.index(name).count(value), 0),
+      }),
     }
   }
 

@@ -1,5 +1,5 @@
 // The differences between CompositeControllers and DecoratorControllers. Pure; sync-run.ts carries them out.
-import type { JsonObject, KubeObject } from '@fairlead/kube'
+import type { JsonObject, KubeObject, Selector } from '@fairlead/kube'
 import type { HookVersion } from '../api.ts'
 import type { Child, ChildKind } from '../children/child.ts'
 import type { Candidates, Claims } from '../children/claims.ts'
@@ -50,8 +50,8 @@ export interface Flavour {
   readonly writesParentLast: boolean
   /** Returns whether the controller is meant for an object of one of its parent kinds. */
   selects(parent: KubeObject): boolean
-  /** Returns whether an orphan may be adopted by the parent. */
-  mayAdopt(parent: KubeObject, orphan: KubeObject): boolean
+  /** Returns the selector of the orphans that a parent adopts; undefined when it adopts none. */
+  adoptionSelector(parent: KubeObject): Selector | undefined
   /** Throws SelectorError when the parent's selector is invalid: nothing is deleted then. */
   claim(parent: KubeObject, candidates: Candidates): Claims
   request(facts: SyncFacts): JsonObject

@@ -1,7 +1,6 @@
 // The informers of one CompositeController or DecoratorController: parents, and children by their owner.
 import type { InformerPool, ObjectChange } from '@fairlead/controller'
-import type { KubeObject } from '@fairlead/kube'
-import { controllerOf } from '@fairlead/kube'
+import type { KubeObject, Selector } from '@fairlead/kube'
 import type { Child, ChildKind } from '../children/child.ts'
 import { ownersOf } from '../children/child.ts'
 import type { Candidates } from '../children/claims.ts'
@@ -12,6 +11,7 @@ import type { KindCache, Namespaces } from '../runtime/kind-cache.ts'
 import { useKind } from '../runtime/kind-cache.ts'
 import { revisionKind } from '../revisions/revision.ts'
 import type { Flavour } from './flavour.ts'
+import { indexOrphans, orphansFor } from './orphans.ts'
 
 /** Receives the events of all caches; `kind` is a position in the flavour. */
 export interface SyncCacheListener {
@@ -34,15 +34,10 @@ const byAnyOwner: OwnerIndex = {
   name: 'metacontroller-any-owner',
   of: (object) => ownersOf({ ownership: 'Owner' }, object),
 }
-const orphansByNamespace = 'metacontroller-orphans'
 
 /** The index by owner, with one function for all controllers: they share informers. */
 function ownerIndex({ ownership }: ChildKind): OwnerIndex {
   return ownership === 'Owner' ? byAnyOwner : byController
-}
-
-function orphanNamespace(object: KubeObject): readonly string[] {
-  return controllerOf(object) === undefined ? [object.metadata.namespace ?? ''] : []
 }
 
 /** Informers in use until disposed. */
@@ -68,7 +63,7 @@ export class SyncCaches implements Disposable {
       const kind = kinds[at]!
       const { name, of } = ownerIndex(kind)
       informer.addIndex(name, of)
-      informer.addIndex(orphansByNamespace, orphanNamespace)
+      if (flavour.adopts || kind === revisionKind) for (const parent of flavour.parents) indexOrphans(informer, parent)
     }
   }
 
@@ -96,18 +91,27 @@ export class SyncCaches implements Disposable {
   /** Returns the objects that may be children of a parent: in its namespace, or anywhere when it has none. */
   candidates(parent: KubeObject): Candidates {
     const { children, adopts } = this.#flavour
-    return candidates(parent, children, this.#children, adopts)
+    const selector = this.#flavour.adoptionSelector(parent)
+    return candidates(parent, children, this.#children, { adopts, selector })
   }
 
   /** Returns the ControllerRevisions that may be those of a parent. */
   revisions(parent: KubeObject): Candidates {
-    return candidates(parent, [revisionKind], this.#revisions, true)
+    const selector = this.#flavour.adoptionSelector(parent)
+    return candidates(parent, [revisionKind], this.#revisions, { adopts: true, selector })
   }
 
   /** Returns an object as its cache has it. */
   cached({ apiVersion, kind, metadata }: KubeObject): KubeObject | undefined {
     const at = this.#resources().findIndex((one) => one.kind === kind && one.apiVersion === apiVersion)
     return this.#all()[at]?.lastKnown.get({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' })
+  }
+
+  /** Returns the parents of a name in a namespace, or of kinds without namespaces. */
+  parentsNamed(name: string, namespace: string): readonly KubeObject[] {
+    return this.#flavour.parents.flatMap(
+      (kind, at) => this.#parents[at]?.lastKnown.get({ namespace: kind.namespaced ? namespace : '', name }) ?? [],
+    )
   }
 
   /** Subscribes to the objects that exist and to changes. */
@@ -143,7 +147,7 @@ function candidates(
   { metadata: { uid = '', namespace } }: KubeObject,
   kinds: readonly ChildKind[],
   informers: readonly KindCache[],
-  adopts: boolean,
+  { adopts, selector }: { readonly adopts: boolean; readonly selector: Selector | undefined },
 ): Candidates {
   const of = (select: (cache: KindCache['lastKnown'], kind: ChildKind) => Iterable<KubeObject>): Child[] =>
     kinds.flatMap((kind, at) => {
@@ -154,9 +158,6 @@ function candidates(
     ({ object }) => namespace === undefined || object.metadata.namespace === namespace,
   )
   if (!adopts) return { owned, orphans: [] }
-  const orphans =
-    namespace === undefined
-      ? of((cache) => cache.values()).filter(({ object }) => controllerOf(object) === undefined)
-      : of((cache) => cache.byIndex(orphansByNamespace, namespace))
+  const orphans = of((cache) => orphansFor(cache, namespace, selector))
   return { owned, orphans: orphans.filter(({ kind }) => kind.ownership !== 'Owner') }
 }

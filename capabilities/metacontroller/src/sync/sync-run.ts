@@ -25,6 +25,7 @@ import { Customize } from './customize.ts'
 import type { Flavour } from './flavour.ts'
 import type { ApplyStrategy } from '../children/apply-strategy.ts'
 import { fieldManager } from '../children/apply-strategy.ts'
+import { AdoptingParents } from './orphans.ts'
 import { SettledParents } from './settled-parents.ts'
 import { SyncCaches } from './sync-caches.ts'
 import type { SyncHooks } from './sync-hooks.ts'
@@ -77,6 +78,7 @@ export class SyncRun {
   /** When hooks asked to be called again, in milliseconds of the clock. */
   readonly #resyncs = new Map<string, number>()
   readonly #settled = new SettledParents()
+  readonly #adopting = new AdoptingParents()
   readonly #calls = new AbortController()
   #started = false
   #stopped = false
@@ -290,11 +292,13 @@ export class SyncRun {
     if (previous !== undefined && previous.metadata.uid !== uid) this.#removeParent(previous.metadata.uid ?? '')
     if (type === 'removed') return this.#removeParent(uid)
     this.#parents.set(uid, { kind, object })
+    const { flavour } = this.#options
+    if (flavour.adopts) this.#adopting.set(uid, object.metadata.namespace, flavour.adoptionSelector(object))
     const group = { parent: uid, mapKey: '' }
     this.#state.observed(group)
     const isChange = type === 'changed' && previous.metadata.uid === uid
     if (isChange && object.metadata.resourceVersion === previous.metadata.resourceVersion) return
-    const ignores = this.#options.flavour.parents[kind]?.ignoreStatusChanges === true
+    const ignores = flavour.parents[kind]?.ignoreStatusChanges === true
     if (isChange && ignores && !isTerminating(object) && !parentChangeMatters(previous, object)) return
     const isConcerned = this.#isConcerned(object)
     if (isConcerned !== (isChange && this.#isConcerned(previous))) this.#options.onStateChange()
@@ -316,12 +320,11 @@ export class SyncRun {
     const name = this.controller.metadata.name ?? ''
     const isAsked = object.metadata.annotations?.[adoptByAnnotation] !== undefined
     if (!isAsked && (!flavour.adopts || kind.ownership === 'Owner')) return
-    for (const [uid, parent] of this.#parents) {
-      const { namespace } = parent.object.metadata
-      if (namespace !== undefined && namespace !== object.metadata.namespace) continue
-      const isAdoptable = flavour.adopts && kind.ownership !== 'Owner' && flavour.mayAdopt(parent.object, object)
-      if (isAdoptable || (isAsked && mayAdoptOnRequest(name, parent.object, object))) this.#add(uid)
-    }
+    if (flavour.adopts && kind.ownership !== 'Owner') for (const uid of this.#adopting.of(object)) this.#add(uid)
+    if (!isAsked) return
+    const asked = object.metadata.annotations?.[adoptByAnnotation]?.slice(name.length + 1) ?? ''
+    for (const parent of this.#caches.parentsNamed(asked, object.metadata.namespace ?? ''))
+      if (mayAdoptOnRequest(name, parent, object)) this.#add(parent.metadata.uid ?? '')
   }
 
   #onKnownChanged(): void {
@@ -339,6 +342,7 @@ export class SyncRun {
 
   #removeParent(uid: string): void {
     this.#parents.delete(uid)
+    this.#adopting.delete(uid)
     this.#customize?.forget(uid)
     this.#forget({ parent: uid, mapKey: '' })
     this.#options.onStateChange()

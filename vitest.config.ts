@@ -47,7 +47,8 @@ export default defineConfig({
     // Only a test that fails takes so long. No test asserts how fast something is; that is for `npm run bench`.
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    env: { FAIRLEAD_WAIT_TIMEOUT: '90000' },
+    // The git of a test is not that of the developer, whose configuration may sign commits or refuse bare repositories.
+    env: { FAIRLEAD_WAIT_TIMEOUT: '90000', GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' },
     expect: { poll: { timeout: 90_000 } },
     // What a test replaced is there again for the next one, which may be in another file of the same process.
     restoreMocks: true,

@@ -1,6 +1,6 @@
 // Remotes that fail as a test says: a git server over HTTPS, and a program `ssh` in place of the system's.
 import { once } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -115,7 +115,9 @@ export class SshStub implements Disposable {
     const body = fault === undefined ? 'eval "exec git ${1#git-}"' : sshFaults[fault]
     // The last argument is the command; options such as BatchMode come before it.
     const script = `#!/bin/bash\nwhile [ $# -gt 1 ]; do shift; done\n${body}\n`
-    writeFileSync(this.#script, script, { mode: 0o755 })
+    // Replaced in one step: bash reads a script while it runs it, and an ssh of before may still be running.
+    writeFileSync(`${this.#script}.new`, script, { mode: 0o755 })
+    renameSync(`${this.#script}.new`, this.#script)
   }
 
   [Symbol.dispose](): void {

@@ -79,8 +79,11 @@ const patterns: readonly (readonly [GitErrorCode, RegExp])[] = [
   ],
 ]
 
-/** Returns the error of a git process that failed with `stderr`; credentials in addresses are removed. */
-export function gitFailure(command: string, stderr: string): GitError {
+/**
+ * Returns the error of a git process that failed with `stderr`; credentials in addresses are removed. `end` is how the
+ * process ended, for one that said nothing.
+ */
+export function gitFailure(command: string, stderr: string, end: string = 'failed'): GitError {
   const lines = withoutCredentials(stderr).split('\n')
   // Programs like ssh say why in words of their own.
   const isTransport = stderr.includes('Could not read from remote repository')
@@ -96,7 +99,7 @@ export function gitFailure(command: string, stderr: string): GitError {
   const advice = redirected.test(stderr)
     ? '; redirects are not followed: write the address that it redirects to, on many hosts the same with .git at its end'
     : ''
-  return new GitError(code, `git ${command}: ${message === '' ? 'failed without a message' : message}${advice}`)
+  return new GitError(code, `git ${command}: ${message === '' ? `${end} without a message` : message}${advice}`)
 }
 
 /** Returns a string without the user and password of the addresses in it. */

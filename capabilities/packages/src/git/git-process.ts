@@ -110,15 +110,18 @@ export async function runGit(folder: string, args: readonly string[], options: G
       errors.push(chunk)
       options.onError?.(chunk)
     })
-    const closed = once(child, 'close') as Promise<[number | null]>
+    const closed = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>
     const written = write(child, input)
-    const [code] = await closed.catch((error: unknown) => Promise.reject(startError(error)))
+    const [code, killedBy] = await closed.catch((error: unknown) => Promise.reject(startError(error)))
     await written
     if (ended === 'signal') throw signal.reason as Error
     if (ended === 'time')
       throw new GitError('Timeout', `git ${command} did not finish within ${Math.round(timeout / 1000)} s`)
     // `push --porcelain` and `fsck` report on standard output.
-    if (code !== 0) throw gitFailure(command, Buffer.concat([...errors, newline, ...output]).toString())
+    if (code !== 0) {
+      const end = killedBy === null ? `ended with status ${code}` : `was ended by ${killedBy}`
+      throw gitFailure(command, Buffer.concat([...errors, newline, ...output]).toString(), end)
+    }
     return Buffer.concat(output)
   } finally {
     signal.removeEventListener('abort', onAbort)

@@ -3,7 +3,7 @@ import type { PackageFiles } from '../engine/package-files.ts'
 import { GitError } from './git-error.ts'
 import type { ObjectReader } from './object-reader.ts'
 import type { ObjectWriter } from './object-writer.ts'
-import { checkPath, checkSize } from './tree.ts'
+import { checkAttributes, checkPath, checkSize } from './tree.ts'
 import { writeTree } from './tree-edit.ts'
 
 /** The author or committer of a commit, with the time. */
@@ -62,8 +62,9 @@ async function treeOf(reader: ObjectReader, commit: string): Promise<string> {
 /** Throws for paths that are unsafe, a file and a folder at once, and more than can be read. */
 function checkFiles(files: PackageFiles): void {
   checkSize(files)
-  for (const path of files.keys()) {
+  for (const [path, content] of files) {
     checkPath(path)
+    checkAttributes(path, content)
     for (let slash = path.indexOf('/'); slash >= 0; slash = path.indexOf('/', slash + 1))
       if (files.has(path.slice(0, slash)))
         throw new GitError('InvalidContent', `${path.slice(0, slash)} is a file and cannot be a folder of ${path}`)

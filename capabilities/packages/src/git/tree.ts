@@ -87,10 +87,44 @@ async function collect(
 
 /** Refuses a path that is absolute, leaves the package or has a meaning for git. @throws GitError `InvalidContent` */
 export function checkPath(path: string): void {
-  if (path === '' || path.includes('\0') || path.includes('\n') || path.split('/').some(isUnsafe))
+  const names = path.split('/')
+  if (path === '' || path.includes('\0') || path.includes('\n') || names.some(isUnsafe))
     throw new GitError(
       'InvalidContent',
       `the path ${JSON.stringify(path)} is not allowed: paths are relative and stay inside the package`,
+    )
+  if (names.some(isReserved))
+    throw new GitError(
+      'InvalidContent',
+      `the path ${JSON.stringify(path)} is not allowed: git reserves .git and .gitmodules in all their spellings`,
+    )
+}
+
+/** Code points that the file system of macOS leaves out of names. */
+const ignored = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g
+
+/** `.git` and `.gitmodules` with their short names on Windows, which leaves out spaces and dots at the end of a name. */
+const reserved = /^(?:\.git|git~1|\.gitmodules|gitmod~[1-4]|g(?:i(?:7(?:e(?:ba?)?)?)?)?~\d+)[ .]*(?::|$)/
+
+/**
+ * Reports whether some system takes a name for one of git's own. Clones that check objects (`transfer.fsckObjects`, as
+ * ours do and git hosts) refuse the whole repository for one such name.
+ */
+function isReserved(name: string): boolean {
+  return reserved.test(name.replace(ignored, '').toLowerCase())
+}
+
+/** Longest line of a `.gitattributes` that git accepts, in bytes. */
+const attributesLine = 2048
+
+/** Refuses a `.gitattributes` for which clones refuse the whole repository. @throws GitError `InvalidContent` */
+export function checkAttributes(path: string, content: string | Uint8Array): void {
+  if (!/(?:^|\/)(?:\.gitattributes|gitatt~\d|g[^/]*~\d+)[ .]*$/.test(path.replace(ignored, '').toLowerCase())) return
+  const lines = Buffer.from(content).toString('latin1').split('\n')
+  if (lines.some(({ length }) => length >= attributesLine))
+    throw new GitError(
+      'InvalidContent',
+      `${path} has a line of more than ${attributesLine - 1} bytes, which git refuses`,
     )
 }
 

@@ -1,7 +1,7 @@
 // Adds the commands of capabilities to the parser.
 import { Option } from 'commander'
-import type { Command as Parser } from 'commander'
-import type { Command, CommandContext, CommandOption } from '@fairlead/controller'
+import type { Argument, Command as Parser } from 'commander'
+import type { Command, CommandArgument, CommandContext, CommandOption } from '@fairlead/controller'
 import { capabilities, groupsOf } from './capabilities.ts'
 import type { CommandGroup } from './capabilities.ts'
 import { describe } from './help-text.ts'
@@ -25,6 +25,9 @@ async function addGroup(group: Parser, entry: CommandGroup, wanted: string | und
   for (const command of await entry.commands()) addCommand(group, command)
 }
 
+/** What shells offer for an argument, where its command knows; see {@link CommandArgument.candidates}. */
+export const candidatesOf: WeakMap<Argument, NonNullable<CommandArgument['candidates']>> = new WeakMap()
+
 /** kubectl's flags, read by `clientFromKubeconfig`. */
 const clusterOptions: readonly CommandOption[] = [
   { flags: '--kubeconfig <file>', description: 'the kubeconfig to use' },
@@ -40,6 +43,7 @@ function addCommand(group: Parser, command: Command): void {
   for (const argument of command.arguments ?? []) {
     const name = `${argument.name}${argument.variadic ? '...' : ''}`
     parser.argument(argument.optional ? `[${name}]` : `<${name}>`, argument.description)
+    if (argument.candidates !== undefined) candidatesOf.set(parser.registeredArguments.at(-1)!, argument.candidates)
   }
   for (const option of [...(command.options ?? []), ...(command.usesCluster === true ? clusterOptions : [])])
     parser.addOption(parserOption(option))

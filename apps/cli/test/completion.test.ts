@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { connect } from '@fairlead/client'
 import { UpProcess } from '../../../test/faults/up-process.ts'
 import { launcher } from '../../../test/support/launcher.ts'
 import { fairlead, withFolder } from './support/command.ts'
@@ -65,7 +66,31 @@ test('completes names from the cluster', () =>
       expect(await offered(...at, 'serviceacc')).toEqual(['serviceaccount/', ':'])
       expect(await offered(...at, '-n', 'kube-system', 'serviceaccounts/d')).toEqual(['serviceaccounts/default', ':'])
       expect(await offered(...at, 'mapc')).toEqual(['mapcontroller/', ':'])
+      expect(await offered(...at, 'event')).toEqual(['event/', ':'])
       expect(await offered(...at, '--context', '')).toEqual(['fairlead', ':'])
+    } finally {
+      await up.stop()
+    }
+  }))
+
+test('completes the actions of a resource', () =>
+  withFolder(async (folder) => {
+    const up = await UpProcess.start(folder, ['--only', 'actions'])
+    try {
+      const client = await connect({ file: up.kubeconfig })
+      const labels = { app: 'web' }
+      const template = { metadata: { labels }, spec: { containers: [{ name: 'web', image: 'web' }] } }
+      await client.create({
+        apiVersion: 'apps/v1',
+        kind: 'Deployment',
+        metadata: { name: 'web', namespace: 'default' },
+        spec: { selector: { matchLabels: labels }, template },
+      })
+      await client.transport[Symbol.asyncDispose]()
+      const at = ['actions', 'run', '--kubeconfig', up.kubeconfig, 'deployment/web']
+      expect(await offered(...at, 're')).toEqual(['restart', ':'])
+      expect(await offered(...at, 'restart', '')).toEqual([':'])
+      expect(await offered(...at.with(-1, 'deployment/none'), '')).toEqual([':'])
     } finally {
       await up.stop()
     }

@@ -8,6 +8,18 @@ export interface CommandArgument {
   readonly optional?: boolean
   /** Takes all remaining arguments; the last one only. */
   readonly variadic?: boolean
+  /** Returns the values that shells offer on TAB; the context has the arguments before it. */
+  readonly candidates?: (context: CompletionContext) => Promise<readonly string[]>
+}
+
+/** What is known while a command line is completed. */
+export interface CompletionContext {
+  /** The arguments before the one that is completed. */
+  readonly arguments: readonly string[]
+  /** The options given so far, by their long flag in camel case. */
+  readonly options: Readonly<Record<string, string | undefined>>
+  /** A client for the cluster that flags and kubeconfig name. */
+  readonly client: Client
 }
 
 /** An option. It takes a value when `flags` has a placeholder in angle brackets, and is a switch otherwise. */

@@ -18,6 +18,7 @@ export type {
   ArgumentValue,
   Command,
   CommandArgument,
+  CompletionContext,
   CommandContext,
   CommandDeclaration,
   CommandOption,

@@ -41,7 +41,8 @@ export function resourceNames(kinds: readonly string[], word: string, given: Giv
       ({ singular, plural }) => all || kinds.includes(singular) || kinds.includes(plural),
     )
     const slash = word.indexOf('/')
-    if (slash < 0) return types.map(({ singular }) => `${singular}/`)
+    // Events are served by two groups.
+    if (slash < 0) return [...new Set(types.map(({ singular }) => `${singular}/`))]
     const type = word.slice(0, slash)
     const found = types.find(({ singular, plural, kind }) =>
       [singular, plural, kind.toLowerCase()].includes(type.toLowerCase()),
@@ -103,7 +104,11 @@ function text(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : ''
 }
 
-function withClient(given: Given, ask: (client: Client) => Promise<readonly string[]>): Promise<readonly string[]> {
+/** Returns what a cluster answers in time; nothing when there is none. */
+export function withClient(
+  given: Given,
+  ask: (client: Client) => Promise<readonly string[]>,
+): Promise<readonly string[]> {
   return quietly(async () => {
     const client = await clientFromKubeconfig(given)
     try {

@@ -2,7 +2,8 @@
 import type { Argument, Command, Option } from 'commander'
 import { capabilities } from '../capabilities.ts'
 import { program } from '../program.ts'
-import { contextNames, namespaceNames, resourceNames } from './cluster-names.ts'
+import { candidatesOf } from '../capability-command.ts'
+import { contextNames, namespaceNames, resourceNames, withClient } from './cluster-names.ts'
 
 /** Files or folders that the shell offers besides the candidates. */
 type Also = 'files' | 'folders' | ''
@@ -38,7 +39,8 @@ async function complete(words: readonly string[]): Promise<Answer> {
   const before = words.slice(0, -1)
   const word = words.at(-1) ?? ''
   const root = await program(before.find((text) => !text.startsWith('-')))
-  const { command, given, position, open } = walk(root, before)
+  const { command, given, positional, open } = walk(root, before)
+  const position = positional.length
   if (open !== undefined) return optionValues(open, word, given)
   const assigned = /^(--[^=]+)=/.exec(word)
   if (assigned) {
@@ -51,14 +53,18 @@ async function complete(words: readonly string[]): Promise<Answer> {
   const subcommands = subcommandsOf(command)
   if (subcommands.length > 0 && position === 0) return { candidates: subcommands, also: '' }
   const argument = argumentAt(command, position)
-  return argument === undefined ? nothing : valuesOf(`<${argument.name()}>`, argument.description, word, given)
+  if (argument === undefined) return nothing
+  const candidates = candidatesOf.get(argument)
+  if (candidates !== undefined)
+    return texts(await withClient(given, (client) => candidates({ arguments: positional, options: given, client })))
+  return valuesOf(`<${argument.name()}>`, argument.description, word, given)
 }
 
 interface Place {
   readonly command: Command
   readonly given: Given
-  /** Number of complete arguments. */
-  readonly position: number
+  /** The complete arguments. */
+  readonly positional: readonly string[]
   /** The flag whose value is being completed. */
   readonly open: Option | undefined
 }
@@ -66,7 +72,7 @@ interface Place {
 /** Parses the words before the one being completed. */
 function walk(root: Command, words: readonly string[]): Place {
   let command = root
-  let position = 0
+  const positional: string[] = []
   let open: Option | undefined
   const given: Record<string, string | undefined> = {}
   for (const word of words) {
@@ -84,10 +90,10 @@ function walk(root: Command, words: readonly string[]): Place {
       continue
     }
     const next = command.commands.find((candidate) => [candidate.name(), ...candidate.aliases()].includes(word))
-    if (next !== undefined && position === 0) command = next
-    else position++
+    if (next !== undefined && positional.length === 0) command = next
+    else positional.push(word)
   }
-  return { command, given, position, open }
+  return { command, given, positional, open }
 }
 
 function subcommandsOf(command: Command): Candidate[] {

@@ -1,7 +1,7 @@
 // `fairlead actions …`: menus, runs, and the provenance of actions. Each command loads its implementation when it runs,
 // so that `--help` stays fast.
 import { command } from '@fairlead/controller/command'
-import type { Command } from '@fairlead/controller/command'
+import type { Command, CompletionContext } from '@fairlead/controller/command'
 
 /** Option of all commands about a resource in a cluster. */
 const namespace = {
@@ -41,7 +41,13 @@ export const commands: readonly Command[] = [
       'fairlead actions run deployment/trader restart --dry-run',
       'fairlead actions run deployment/trader home',
     ],
-    arguments: { resource: { description: 'TYPE/NAME' }, action: { description: 'name of the action' } },
+    arguments: {
+      resource: { description: 'TYPE/NAME' },
+      action: {
+        description: 'name of the action',
+        candidates: async (context: CompletionContext) => (await import('./list.ts')).actionNames(context),
+      },
+    },
     options: {
       namespace,
       input: { flags: '-i, --input <field=value>', description: 'value of an input field', repeatable: true },

@@ -1,5 +1,5 @@
 // `fairlead actions list`: prints the menu of a resource.
-import type { CommandContext } from '@fairlead/controller/command'
+import type { CommandContext, CompletionContext } from '@fairlead/controller/command'
 import { exitCode } from '@fairlead/offline/command-error'
 import { formatStructured } from '@fairlead/offline'
 import type { MenuItem } from '../engine/menu.ts'
@@ -35,6 +35,15 @@ export async function run({ arguments: { resource }, options, out, err, client: 
     err(`${kind} ${where}/${name} has no actions for you; "fairlead actions why" lists the maps that were looked up`)
   }
   return exitCode.ok
+}
+
+/** Returns the names of the actions that the user may run on a resource. */
+export async function actionNames({ arguments: [resource], options, client }: CompletionContext): Promise<string[]> {
+  const { namespace } = options
+  const ref = parseResource(resource ?? '', namespace ?? client.namespace)
+  await using actions = await actionsClient(client)
+  const menu = await actions.menu(namespace === undefined ? await locate(client, ref, () => {}) : ref)
+  return menu.actions.filter(({ isEnabled, isAllowed }) => isEnabled && isAllowed).map(({ name }) => name)
 }
 
 function rowOf({ type, name, text, map }: MenuItem): readonly string[] {

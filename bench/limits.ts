@@ -29,7 +29,7 @@ export const limits: Readonly<Record<string, string>> = {
   'one child of 1000 changes: ms to the write':
     'measured beside much other work only: 0.5 and 0.7 of the time of Metacontroller, in two runs. The hook takes its share of both.',
   '1000 parents with 3 children each: s from nothing to all children':
-    'one thread: 3.4 to 4.1 s of processor time for 4,000 writes and 2,000 calls over HTTP, in runs beside much other work. Metacontroller takes 3.3 to 3.8 s, on all processors, and as many writes and calls.',
+    'one thread: 3.4 to 6.0 s of processor time for 4,000 writes and 2,000 calls over HTTP, in runs beside much other work. Metacontroller takes 3.3 to 3.8 s, on all processors, and as many writes and calls.',
   '1000 parents with 3 children each: MB of memory at its peak':
     'Node itself and the modules of the command, before the first object; Metacontroller takes less than 130 MB.',
   ...packageSteps(),

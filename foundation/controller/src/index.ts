@@ -75,6 +75,7 @@ export { EndpointWaiters } from './queue/endpoint-waiters.ts'
 // around them
 export { EventRecorder } from './event-recorder.ts'
 export type { EventDetails, ObjectEvents } from './event-recorder.ts'
+export { Deadline } from './deadline.ts'
 export { LeaderElection } from './leader-election.ts'
 export type { LeaderElectionHost, LeaderElectionOptions } from './leader-election.ts'
 export { GrantWatch } from './access/grant-watch.ts'

@@ -1,5 +1,6 @@
 // Package revisions as objects: what the storages of the API share. It makes revisions by their tasks and saves them;
 // RevisionChanges notifies of them, TaskSources bounds what a task reads.
+import { Deadline } from '@fairlead/controller'
 import type { AccessReviews, Informer, StorageWrite } from '@fairlead/controller'
 import type { Client } from '@fairlead/client'
 import { badRequest, failure, isTerminating, jsonEqual, serviceUnavailable } from '@fairlead/kube'
@@ -9,11 +10,10 @@ import type { PackageRevision, PackageRevisionPreview, RenderReport, Task } from
 import type { PackageFiles } from '../engine/package-files.ts'
 import { GitError } from '../git/git-error.ts'
 import { failureMessage } from '../engine/render/failure-message.ts'
-import { deadline } from './deadline.ts'
 import { withBookkeepingOf, withPackageMetadata, withPipeline } from './kptfile-edits.ts'
 import type { PackageEngine, RenderedPackage } from './package-engine.ts'
 import type { PackageRepository } from './package-repository.ts'
-import { firstReadTimeout } from './repositories.ts'
+import { firstReadTimeout, notReadInTime } from './repositories.ts'
 import type { Repositories, Located } from './repositories.ts'
 import type { Revision } from './revision.ts'
 import { RevisionChanges } from './revision-changes.ts'
@@ -83,7 +83,7 @@ export class PackageService implements Disposable {
    */
   async settled(key: ObjectKey, signal: AbortSignal): Promise<void> {
     if (this.repositories.get(key)?.isSynced === true) return
-    using limit = deadline(this.#client.clock, firstReadTimeout, signal)
+    using limit = new Deadline(this.#client.clock, firstReadTimeout, signal, notReadInTime)
     const limited = limit.signal
     const { namespace, name } = key
     try {

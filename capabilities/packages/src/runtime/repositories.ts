@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import { Deadline } from '@fairlead/controller'
 import type { InformerUse, Manager, ObjectCache } from '@fairlead/controller'
 import { formatKey, isTerminating, serviceUnavailable } from '@fairlead/kube'
 import type { ObjectKey } from '@fairlead/kube'
@@ -12,7 +13,6 @@ import { GitError } from '../git/git-error.ts'
 import { transportOf } from '../git/remote.ts'
 import type { GitRemote } from '../git/remote.ts'
 import { readCredentials } from './credentials.ts'
-import { deadline } from './deadline.ts'
 import { PackageRepository } from './package-repository.ts'
 import { settingsOf } from './repository-settings.ts'
 import type { RepositorySettings } from './repository-settings.ts'
@@ -20,6 +20,8 @@ import type { Revision, RevisionChange } from './revision.ts'
 
 /** Milliseconds that requests wait for the first read of a repository. */
 export const firstReadTimeout = 10_000
+/** Why they wait no longer. */
+export const notReadInTime: string = `not read within ${firstReadTimeout / 1000} s`
 
 /** Options of {@link Repositories}. */
 export interface RepositoriesOptions {
@@ -127,7 +129,7 @@ export class Repositories implements AsyncDisposable {
    * read in time
    */
   async ready(namespace: string | undefined, signal: AbortSignal): Promise<void> {
-    using limit = deadline(this.#manager.clock, firstReadTimeout, signal)
+    using limit = new Deadline(this.#manager.clock, firstReadTimeout, signal, notReadInTime)
     const limited = limit.signal
     await unlessLate(this.#objects.informer.waitForState(limited), signal, limited)
     const readBefore = this.#known()

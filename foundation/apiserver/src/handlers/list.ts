@@ -1,14 +1,14 @@
 // GET of a collection: its revision, selectors and pages. The error messages are copies of the real server's
 // (recordings, area list).
 import { yieldIfLong } from '@fairlead/client'
-import { badRequest, failure, resourceVersionTooLarge } from '@fairlead/kube'
+import { asObject, badRequest, failure, resourceVersionTooLarge } from '@fairlead/kube'
 import type { JsonObject, MutableJsonObject } from '@fairlead/kube'
 import type { ListOptions } from '../request/list-options.ts'
 import { parseResourceVersion, resourceVersionSyntax } from '../request/query.ts'
 import type { Selection } from '../request/selection.ts'
 import { resourceName } from '@fairlead/builtin-kinds'
 import { StoreError } from '../storage/store.ts'
-import type { Range } from '../storage/store.ts'
+import type { Entry, Range } from '../storage/store.ts'
 import type { ServedPage } from '../storage/served-store.ts'
 import type { View } from '../views/views.ts'
 import { decodeContinue, encodeContinue } from './continue-token.ts'
@@ -137,19 +137,41 @@ async function selectFrom(
   page: ServedPage,
 ): Promise<Selected> {
   const selected: View[] = []
-  for (const [index, view] of (await server.views.all(page.entries, scope.resource)).entries()) {
+  const entries = await labelled(scope, options, page.entries)
+  const lastKey = page.entries.at(-1)?.key
+  for (const [index, view] of (await server.views.all(entries, scope.resource)).entries()) {
     if (index % 256 === 255) {
       await yieldIfLong()
       scope.signal.throwIfAborted()
     }
     if (!selection.matches(view.object)) continue
     selected.push(view)
-    const { key } = page.entries[index]!
+    const { key } = entries[index]!
     // A full page has a next one while there are keys at all, whether or not they will match.
-    if (selected.length === options.limit && index + 1 < page.entries.length)
+    if (selected.length === options.limit && key !== lastKey)
       return { views: selected, revision: page.revision, remaining: 0, last: key }
   }
   return { views: selected, revision: page.revision, remaining: 0, last: undefined }
+}
+
+/** Leaves out entries whose labels do not match, so that they need no views. A conversion may change the labels. */
+async function labelled(
+  scope: RequestScope,
+  { labels }: ListOptions,
+  entries: readonly Entry[],
+): Promise<readonly Entry[]> {
+  if (labels.isEmpty) return entries
+  const { apiVersion } = scope.resource
+  const kept: Entry[] = []
+  for (const [index, entry] of entries.entries()) {
+    if (index % 1024 === 1023) {
+      await yieldIfLong()
+      scope.signal.throwIfAborted()
+    }
+    const object = asObject(entry.object)
+    if (object.apiVersion !== apiVersion || labels.matches(object.metadata.labels ?? {})) kept.push(entry)
+  }
+  return kept
 }
 
 /**

@@ -27,6 +27,10 @@ export async function run({
   if (renderings.length === 0)
     throw new CommandError(`There is no Workload and no Deliverable in ${filename.join(', ')}`)
   for (const rendering of renderings) out(format(rendering))
+  if (renderings.some(({ owner, stamped }) => stamped.length > 0 && owner.metadata.uid === undefined))
+    err(
+      'note: owner references have no uid, because the owners in the files have none: no server accepts these objects',
+    )
   const isFailed = renderings.some(
     ({ problem, realized }) => problem !== undefined || realized.some(({ submitted }) => submitted.status === 'False'),
   )

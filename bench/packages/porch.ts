@@ -47,6 +47,9 @@ export class Porch extends PackageClient implements AsyncDisposable {
       '--bind-address=127.0.0.1',
       `--secure-port=${port}`,
       '--enable-priority-and-fairness=false',
+      // A repository that takes longer to be read is left until the next sync.
+      '--list-timeout-per-repo=2m',
+      '--repo-sync-frequency=1m',
       // Dialled when a function runs that Porch has not built in: none does here.
       '--function-runner=127.0.0.1:1',
     ]

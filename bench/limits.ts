@@ -27,7 +27,7 @@ export const limits: Readonly<Record<string, string>> = {
   'a referent ready after 1320 s -> create call of its dependent, ms p99 (median)': awsCall,
   'a changed referent -> update call of its dependent, ms p99 (median)': awsCall,
   'one child of 1000 changes: ms to the write':
-    'measured beside much other work only: 0.5 and 0.7 of the time of Metacontroller, in two runs. The hook takes its share of both.',
+    'measured beside other work only: 0.46, 0.51 and 0.69 of the time of Metacontroller, in three runs, the first of them the quietest. The hook takes its share of both.',
   '1000 parents with 3 children each: s from nothing to all children':
     'one thread: 3.4 to 6.0 s of processor time for 4,000 writes and 2,000 calls over HTTP, in runs beside much other work. Metacontroller takes 3.3 to 3.8 s, on all processors, and as many writes and calls.',
   '1000 parents with 3 children each: MB of memory at its peak':

@@ -1,6 +1,6 @@
 // The life of a revision of a package with ten files: create, propose, approve and delete, beside 10, 50 and 500
-// revisions of other packages; with the number of processes of git that each starts. Where `PORCH_SERVER` names the real
-// Porch, its times stand beside ours; clients reach ours in the same process, and Porch over HTTPS.
+// revisions of other packages; with the number of processes of git that each starts. Where `PORCH_SERVER` names the
+// real Porch, its times are printed beside ours; clients reach ours in the same process, and Porch over HTTPS.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'

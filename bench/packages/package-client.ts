@@ -1,4 +1,4 @@
-// What the benchmarks do with packages, through the API alone: with ours, and with that of Porch.
+// The steps of the benchmarks of packages, through the API alone: with ours, and with that of Porch.
 import type { Client } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
 import { RepositoryKind } from '@fairlead/packages'

@@ -1,4 +1,4 @@
-// The real Porch beside ours: `PORCH_SERVER` names its program. It runs in its own debug mode, which asks nobody for
+// The real Porch beside ours: `PORCH_SERVER` names its program. It runs in its own debug mode, which checks no
 // rights, with our API server for Repositories and PackageRevs.
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'

@@ -92,7 +92,7 @@ export class DisturbedProxy implements AsyncDisposable {
     this.failed++
     if (fault === 'hang') return void this.#waiting.push(() => this.#pass(from, response))
     from.resume()
-    // A kind that is not served has this answer; an object that does not exist would be another 404.
+    // A kind that is not served has this response; an object that does not exist would be another 404.
     if (fault === 404) return void response.writeHead(404, { 'content-type': 'text/plain' }).end('404 page not found\n')
     const reason = { 403: 'Forbidden', 429: 'TooManyRequests', 500: 'InternalError' }[fault]
     const status = { apiVersion: 'v1', kind: 'Status', status: 'Failure', reason, code: fault, message: 'by the test' }

@@ -13,7 +13,7 @@ export interface GrowingSchema {
   readonly 'x-kubernetes-int-or-string'?: boolean
 }
 
-/** A place in a kind that can hold any number of values; `*` stands for an item of a list, `$` for a value of a map. */
+/** A place in a kind that can hold any number of values; `*` is an item of a list, `$` a value of a map. */
 export type GrowingPath = readonly string[]
 
 /** Returns the numbers from 0, as many as the size. */

@@ -46,7 +46,7 @@ const rules = (apiGroup: string, resource: string, verbs: string): object => ({
 
 const rbac = 'rbac.authorization.k8s.io'
 
-/** What users grant to the two capabilities. */
+/** The rights that users grant to the two capabilities. */
 const grants: readonly KubeObject[] = [
   {
     apiVersion: `${rbac}/v1`,
@@ -111,7 +111,7 @@ const declarations: readonly KubeObject[] = [
   },
 ]
 
-/** What was seen of one output. */
+/** The events of one output. */
 interface Entry {
   readonly name: string
   readonly uid: string

@@ -4,8 +4,8 @@ import type { RunProcess } from './run-process.ts'
 import { eventually } from './until.ts'
 
 /**
- * Starts `start` once for each of `replicas` and stops that one after the new one is ready. Returns the new ones. Throws
- * when a replica ends with another code than 0, unless `stop` says otherwise.
+ * Starts `start` once for each of `replicas` and stops that one after the new one is ready. Returns the new ones.
+ * Throws when a replica ends with another code than 0, unless `stop` says otherwise.
  */
 export async function replaceEach(
   replicas: readonly RunProcess[],

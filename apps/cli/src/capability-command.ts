@@ -25,7 +25,7 @@ async function addGroup(group: Parser, entry: CommandGroup, wanted: string | und
   for (const command of await entry.commands()) addCommand(group, command)
 }
 
-/** What shells offer for an argument, where its command knows; see {@link CommandArgument.candidates}. */
+/** The words that shells offer for an argument; see {@link CommandArgument.candidates}. */
 export const candidatesOf: WeakMap<Argument, NonNullable<CommandArgument['candidates']>> = new WeakMap()
 
 /** kubectl's flags, read by `clientFromKubeconfig`. */

@@ -12,7 +12,7 @@ export interface CommandArgument {
   readonly candidates?: (context: CompletionContext) => Promise<readonly string[]>
 }
 
-/** What is known while a command line is completed. */
+/** The command line that is completed, as far as it is written. */
 export interface CompletionContext {
   /** The arguments before the one that is completed. */
   readonly arguments: readonly string[]

@@ -1,7 +1,7 @@
 // Three replicas of `fairlead run` on the API server that KUBE_APISERVER names (a real one, or ours in the folder of
-// `fairlead envtest use`) under load, each as a service account of its own. The leader is killed, or frozen until another
-// leads, again and again. The audit log says who wrote what: the writes of two leaders never interleave, and nothing is
-// left undone.
+// `fairlead envtest use`) under load, each as a service account of its own. The leader is killed, or frozen until
+// another leads, again and again. The audit log says who wrote what: the writes of two leaders never interleave, and
+// nothing is left undone.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'

@@ -1,6 +1,6 @@
 // Four replicas of `fairlead run --shards 4` on the API server that KUBE_APISERVER names (a real one, or ours in the
-// folder of `fairlead envtest use`), over 10,000 objects of 100 namespaces, each as a service account of its own. One is
-// killed in the middle: its shards move, nothing is left undone or written twice.
+// folder of `fairlead envtest use`), over 10,000 objects of 100 namespaces, each as a service account of its own. One
+// is killed in the middle: its shards move, nothing is left undone or written twice.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { kind } from '@fairlead/client'

@@ -1,5 +1,5 @@
 // Replicas of an earlier version of `fairlead run` are replaced by this one under load, and back, each time after the
-// manifests that the version prints: a leader and two that stand by, then three that share shards. On a real API server
+// manifests that the version prints: a leader and two that wait, then three that share shards. On a real API server
 // where KUBE_APISERVER and ETCD name one, and on ours.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

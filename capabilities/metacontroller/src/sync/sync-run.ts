@@ -239,7 +239,7 @@ export class SyncRun {
     }
   }
 
-  /** Returns undefined where the next call may be one that was asked for. */
+  /** Returns undefined where the next call may be one that the hook or a resync period wants. */
   #settledOf({ parent }: GroupRef): SettledParents | undefined {
     if (this.#options.resyncPeriodSeconds === undefined && !this.#resyncs.has(parent)) return this.#settled
     this.#settled.forget(parent)

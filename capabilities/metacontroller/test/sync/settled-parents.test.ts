@@ -133,8 +133,8 @@ describe('a child that another client changed', () => {
     await stage.client.patch(configMaps, `default/${name}`, { merge: { data: { flag: 'foreign' } } })
     await stage.pass(3)
     const children = hook.calls.map((call) => {
-      const { children: own = {}, attachments = {} } = requestOf(call)
-      return { ...own['ConfigMap.v1'], ...attachments['ConfigMap.v1'] }[name] as KubeObject & { data?: JsonObject }
+      const { children: own, attachments } = requestOf(call)
+      return { ...own?.['ConfigMap.v1'], ...attachments?.['ConfigMap.v1'] }[name] as KubeObject & { data?: JsonObject }
     })
     const after = (await stage.client.get(configMaps, `default/${name}`)) as KubeObject & { data?: JsonObject }
     expect(after.data?.['flag']).toBe('none')

@@ -195,9 +195,9 @@ export class GitRepository implements Disposable {
   }
 
   /**
-   * Checks that a remote without a branch or tag is a git repository. Over HTTP, git takes any page for the list of refs
-   * of a repository that a file server serves, and a page without them for an empty one; only git's own servers send
-   * packets. @throws GitError `RepositoryNotFound`
+   * Checks that a remote without a branch or tag is a git repository. Over HTTP, git takes any page for the list of
+   * refs of a repository that a file server serves, and a page without them for an empty one; only git's own servers
+   * send packets. @throws GitError `RepositoryNotFound`
    */
   async checkEmpty(remote: GitRemote, signal: AbortSignal): Promise<void> {
     if (transportOf(remote.url) !== 'http') return

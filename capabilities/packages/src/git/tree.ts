@@ -103,7 +103,7 @@ export function checkPath(path: string): void {
 /** Code points that the file system of macOS leaves out of names. */
 const ignored = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g
 
-/** `.git` and `.gitmodules` with their short names on Windows, which leaves out spaces and dots at the end of a name. */
+/** `.git` and `.gitmodules` with their short names on Windows, which drops spaces and dots at the end of a name. */
 const reserved = /^(?:\.git|git~1|\.gitmodules|gitmod~[1-4]|g(?:i(?:7(?:e(?:ba?)?)?)?)?~\d+)[ .]*(?::|$)/
 
 /**

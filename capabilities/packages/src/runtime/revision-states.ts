@@ -132,9 +132,9 @@ export class RevisionStates {
   }
 
   /**
-   * Removes the states of a repository's revisions that others have deleted in git, as Porch does. `revisions` are those
-   * of a complete read; a state goes when two reads after each other lack its revision: a push whose response was lost
-   * may arrive late. @throws StatusError
+   * Removes the states of a repository's revisions that others have deleted in git, as Porch does. `revisions` are
+   * those of a complete read; a state goes when two reads after each other lack its revision: a push whose response was
+   * lost may arrive late. @throws StatusError
    */
   async prune(
     { namespace, repository }: { readonly namespace: string; readonly repository: string },

@@ -63,7 +63,7 @@ export class AcyclicOrder {
     if (!this.#position.has(from)) this.#position.set(from, --this.#first)
     const [start, end] = [this.#positionOf(to), this.#positionOf(from)]
     if (end < start) return true
-    if (this.#leadsTo(to, from)) return false
+    if (this.#hasPath(to, from)) return false
     const after = this.#reach(to, this.#out, (at) => at <= end)
     const before = this.#reach(from, this.#into, (at) => at >= start)
     const inOrder = (nodes: Iterable<string>): readonly string[] =>
@@ -78,7 +78,7 @@ export class AcyclicOrder {
    * Reports whether a path leads from one node to the other. Searched from both ends in turn, so that a node with many
    * edges at one end costs no more than the other end.
    */
-  #leadsTo(start: string, end: string): boolean {
+  #hasPath(start: string, end: string): boolean {
     const [first, last] = [this.#positionOf(start), this.#positionOf(end)]
     const side = (edges: ReadonlyMap<string, ReadonlySet<string>>, node: string): Side => ({
       edges,

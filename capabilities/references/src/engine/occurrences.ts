@@ -92,7 +92,7 @@ export function withValue(root: JsonObject, path: string, to: JsonValue | undefi
   return replaced(root, steps(path), to) as JsonObject
 }
 
-/** Values put at the paths of {@link Occurrence} one after the other: each object and list on the way is copied once. */
+/** Values put at the paths of {@link Occurrence} one by one: each object and list on the way is copied once. */
 export class SpecDraft {
   readonly #copies = new WeakSet<object>()
   #root: JsonObject

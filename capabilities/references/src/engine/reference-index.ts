@@ -40,7 +40,7 @@ interface Dependents {
   readonly byView: Map<string, { readonly view: View; readonly keys: Set<string>; seen?: string }>
 }
 
-/** A cycle of objects. What is asked for is worked out once. */
+/** A cycle of objects. Its fields are computed when they are first read. */
 interface Component {
   readonly keys: readonly string[]
   objects?: readonly ObjectId[]
@@ -71,7 +71,7 @@ export class ReferenceIndex {
   /** Kind (`group/kind`) -> keys of the referents of that kind that something refers to. */
   readonly #kinds = new Map<string, Set<string>>()
   readonly #order = new AcyclicOrder()
-  /** Cycles by the keys of objects, as far as somebody asked since an edge changed. */
+  /** Cycles by the keys of objects, as far as they were read since an edge changed. */
   readonly #components = { all: new Map<string, Explored>(), synced: new Map<string, Explored>() }
 
   /** Replaces the references of an object; none removes it. */

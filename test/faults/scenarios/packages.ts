@@ -240,13 +240,13 @@ export const packagesScenario: Scenario = {
       metadata: { name: 'robot', namespace },
       data: { username: 'YQ==', password: 'Yg==' },
     } as KubeObject,
-    ...['blueprints.web.v1', 'blueprints.removed.one', 'blueprints.old.v1', 'rewritten.api.v1'].map(labelled),
+    ...['blueprints.web.v1', 'blueprints.dropped.one', 'blueprints.old.v1', 'rewritten.api.v1'].map(labelled),
     repository('blueprints', blueprints),
     repository('ends', {}),
     repository('managed', {}),
     repository('rewritten', { repo: rewritten }),
   ],
-  deleted: [`${states}/blueprints.removed.one`, `${states}/blueprints.old.v1`],
+  deleted: [`${states}/blueprints.dropped.one`, `${states}/blueprints.old.v1`],
   mayDelete: ['blueprints.cart.one', 'managed.cart.one'].map((name) => `${states}/${name}`),
   lasting: {
     kind: PackageRevisionKind,
@@ -266,7 +266,7 @@ export const packagesScenario: Scenario = {
       { branch: 'main', name: 'web', revision: 1, content: '1', isRoot: true },
       { branch: 'main', name: 'old', revision: 1, content: '1' },
       { branch: 'drafts/shop/one', name: 'shop', content: 'draft' },
-      { branch: 'drafts/removed/one', name: 'removed', content: 'draft' },
+      { branch: 'drafts/dropped/one', name: 'dropped', content: 'draft' },
     ])
     push(rewritten, [{ branch: 'main', name: 'api', revision: 1, content: '1', isRoot: true }])
   },
@@ -274,7 +274,7 @@ export const packagesScenario: Scenario = {
     serves(
       client,
       [
-        'blueprints.removed.one',
+        'blueprints.dropped.one',
         'blueprints.old.main',
         'blueprints.old.v1',
         'blueprints.shop.one',
@@ -295,7 +295,7 @@ export const packagesScenario: Scenario = {
   },
   outside: holdings,
   async change(client) {
-    push(remote, [{ branch: 'main', name: 'web', revision: 2, content: '2' }], ['drafts/removed/one'])
+    push(remote, [{ branch: 'main', name: 'web', revision: 2, content: '2' }], ['drafts/dropped/one'])
     push(rewritten, [{ branch: 'main', name: 'api', content: 'anew', isRoot: true }])
     for (const [name, git] of [
       ['blueprints', blueprints],

@@ -4,7 +4,8 @@ import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** `FAIRLEAD_TEST_BUILT=1` tests what was built: Node 22 runs no sources, because V8 has no `using` there. */
-const sources = process.env['FAIRLEAD_TEST_BUILT'] ? [] : ['@fairlead/source']
+const isBuilt = process.env['FAIRLEAD_TEST_BUILT'] !== undefined
+const sources = isBuilt ? [] : ['@fairlead/source']
 const include = ['{foundation,capabilities,apps}/*/test/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts']
 /** Tests that count the steps of the whole process, which must do nothing else. */
 const counting = ['**/growth.test.ts']
@@ -29,8 +30,9 @@ export default defineConfig({
   resolve: { conditions: [...sources, 'node', 'import', 'default'] },
   test: {
     pool: 'forks',
-    // Node loads the sources as it does outside of tests. No test mocks a module, which is what Vite's own loader is for.
-    experimental: { viteModuleRunner: false, nodeLoader: false },
+    // Node loads the sources as it does outside of tests. No test mocks a module, which is what Vite's own loader is for;
+    // that one also turns the `using` of the tests into what Node 22 knows.
+    experimental: { viteModuleRunner: isBuilt, nodeLoader: false },
     sequence: { sequencer: LongestFirst },
     // Most tests wait for something, and on a machine that does much else more processes get a larger share of it.
     maxWorkers: Math.max(4, availableParallelism()),

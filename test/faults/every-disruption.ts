@@ -22,6 +22,7 @@ for (const scenario of scenarios.filter(({ name }) => only === undefined || name
   const chosen = disruptionsOf(scenario, expected.used)
     .filter((one) => titleOf(one).includes(part))
     .filter((_, n) => n % shares === first - 1)
+  checks.check(chosen.length > 0, `${scenario.name}: no disruption has "${part}" in its title`)
   for (const [n, disruption] of chosen.entries()) {
     if (n > 0 && n % reportEvery === 0)
       console.log(

@@ -93,6 +93,7 @@ export const sshFaults = {
   'has another host key': 'echo "Host key verification failed." >&2; exit 255',
   'has no such repository': 'echo "fatal: \'$2\' does not appear to be a git repository" >&2; exit 128',
   'breaks off': 'eval "git ${1#git-}" </dev/null | head -c 300',
+  'stops reading': '(exec </dev/null; sleep 0.3; eval "git ${1#git-}") & exit',
   'sends a byte at a time': 'eval "git ${1#git-}" | while IFS= read -r -n 1 byte; do printf %s "$byte"; sleep 1; done',
 } as const satisfies Readonly<Record<string, string>>
 

@@ -82,6 +82,7 @@ const overSsh: readonly (readonly [SshFault, string, RegExp])[] = [
   ['has another host key', 'AuthenticationFailed', /Host key verification failed/],
   ['has no such repository', 'RepositoryNotFound', /does not appear to be a git repository/],
   ['breaks off', 'Unreachable', /hung up|early EOF|expected flush/],
+  ['stops reading', 'Unreachable', /the other end hung up/],
   ['sends a byte at a time', 'Timeout', /did not finish within 2 s/],
 ]
 

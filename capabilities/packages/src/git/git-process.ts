@@ -120,7 +120,9 @@ export async function runGit(folder: string, args: readonly string[], options: G
     // `push --porcelain` and `fsck` report on standard output.
     if (code !== 0) {
       const end = killedBy === null ? `ended with status ${code}` : `was ended by ${killedBy}`
-      throw gitFailure(command, Buffer.concat([...errors, newline, ...output]).toString(), end)
+      // Git dies without a word where it writes to a remote that reads no more.
+      const hungUp = killedBy === 'SIGPIPE' ? [Buffer.from('the other end hung up unexpectedly\n')] : []
+      throw gitFailure(command, Buffer.concat([...errors, ...hungUp, newline, ...output]).toString(), end)
     }
     return Buffer.concat(output)
   } finally {

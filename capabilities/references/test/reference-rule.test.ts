@@ -330,6 +330,37 @@ describe('the rule itself', () => {
       await expect(stage.client.create(ruleObject(reference, spec))).rejects.toThrow(message)
   })
 
+  test('is carried out in its new form when it is edited, and beside a second rule with the same source', async () => {
+    await using stage = await Stage.start([
+      ...tenant('a'),
+      ruleObject(),
+      databaseObject('a', 'db'),
+      appObject('a', 'web', { annotation: 'db' }),
+    ])
+    await stage.setHost('a', 'db', 'one.example')
+    await eventually(async () => expect(await stage.host('a', 'web')).toBe('one.example'))
+    await stage.client.patch(ruleKind, 'hosts', { merge: { spec: { format: 'db://{value}' } } })
+    await eventually(async () => expect(await stage.host('a', 'web')).toBe('db://one.example'))
+    await eventually(async () => expect((await stage.rule()).ready).toMatchObject({ observedGeneration: 2 }))
+    const second = ruleObject(
+      { annotation: 'test.dev/database' },
+      {
+        target: { ...app, fieldPath: 'spec.copy', reference: { annotation: 'test.dev/database' } },
+      },
+    )
+    await stage.client.apply({ ...second, metadata: { name: 'second' } })
+    await eventually(async () =>
+      expect((await stage.client.get(app, 'a/web'))['spec']).toMatchObject({ copy: 'one.example' }),
+    )
+    await stage.setHost('a', 'db', 'two.example')
+    await eventually(async () =>
+      expect((await stage.client.get(app, 'a/web'))['spec']).toMatchObject({
+        databaseHost: 'db://two.example',
+        copy: 'two.example',
+      }),
+    )
+  })
+
   test('leaves all values when it is deleted', async () => {
     await using stage = await Stage.start([
       ...tenant('a'),

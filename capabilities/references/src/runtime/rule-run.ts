@@ -109,7 +109,9 @@ export class RuleRun implements AsyncDisposable {
       logFields: (target) => ({ target }),
     })
     this.#target = this.#watch(this.loop.watch(kinds.target, (object) => [formatKey(keyOf(object))]))
-    this.#source = this.#watch(this.loop.watch(kinds.source, (object) => this.#dependentsOf(keyOf(object))))
+    // Before it is watched: sources that are cached already, for another rule or the spec before, are reported at once.
+    this.#source = this.#watch(this.#subscriptions.use(manager.use(kinds.source)))
+    this.loop.watch(kinds.source, (object) => this.#dependentsOf(keyOf(object)))
     this.#grants = this.#watch(
       this.loop.watch(referenceGrantKind, ({ metadata }) => this.#crossing(metadata.namespace)),
     )

@@ -37,7 +37,7 @@ export async function program(wanted?: string): Promise<Command> {
   addRunCommand(root)
   addBackupCommands(root)
   await addCapabilityCommands(root, wanted)
-  addCompletionCommands(root)
+  addCompletionCommands(root, program)
   addVersionCommand(root)
   pointToHelp(root, root.name())
   return root

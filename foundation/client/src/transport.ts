@@ -1,6 +1,7 @@
 // The interface between clients and an API server. HTTPS and the embedded server's in-process transport implement it.
 import type { Clock, JsonValue, KubeObject } from '@fairlead/kube'
-import type { Login } from './config/login/login.ts'
+import type { Impersonation } from './impersonation.ts'
+import type { Login } from './login.ts'
 
 /** One request. `path` is percent-encoded and has no query. */
 export interface ApiRequest {
@@ -29,14 +30,6 @@ export interface ApiResponse {
 export interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'
   readonly object: KubeObject
-}
-
-/** The identity to impersonate; the fields of `Impersonate-*` headers. */
-export interface Impersonation {
-  readonly user: string
-  readonly uid?: string
-  readonly groups?: readonly string[]
-  readonly extra?: Readonly<Record<string, readonly string[]>>
 }
 
 /** Carries requests to an API server. */

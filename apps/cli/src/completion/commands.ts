@@ -1,9 +1,10 @@
 // Declares `fairlead completion SHELL`, and the hidden command that the shells' scripts call.
 import type { Command } from 'commander'
 import { describe } from '../help-text.ts'
+import type { ProgramOf } from './complete.ts'
 
-/** Adds both commands. */
-export function addCompletionCommands(root: Command): void {
+/** Adds both commands; `program` returns the tree whose words are completed. */
+export function addCompletionCommands(root: Command, program: ProgramOf): void {
   const completion = root
     .command('completion')
     .argument('<shell>', 'bash, zsh, fish or powershell')
@@ -24,6 +25,6 @@ export function addCompletionCommands(root: Command): void {
     .helpOption(false)
     .action(async (words: readonly string[]) => {
       const { completionResponse } = await import('./complete.ts')
-      process.stdout.write(await completionResponse(words))
+      process.stdout.write(await completionResponse(program, words))
     })
 }

@@ -1,7 +1,6 @@
 // Completes the command line: from the tree of commands, and from the cluster for names of objects.
 import type { Argument, Command, Option } from 'commander'
 import { capabilities } from '../capabilities.ts'
-import { program } from '../program.ts'
 import { candidatesOf } from '../capability-command.ts'
 import { contextNames, namespaceNames, resourceNames, withClient } from './cluster-names.ts'
 
@@ -23,11 +22,14 @@ type Given = Readonly<Record<string, string | undefined>>
 
 const nothing: Answer = { candidates: [], also: '' }
 
+/** Returns the tree of commands; only the wanted capability's group has its commands. */
+export type ProgramOf = (wanted?: string) => Promise<Command>
+
 /** Returns the response to `__complete`; the last word is the one being completed. */
-export async function completionResponse(received: readonly string[]): Promise<string> {
+export async function completionResponse(program: ProgramOf, received: readonly string[]): Promise<string> {
   const words = received[0] === '--' ? received.slice(1) : [...received]
   if (process.env['FAIRLEAD_COMPLETE_EMPTY'] === '1' && words.at(-1) !== '') words.push('')
-  const { candidates, also } = await complete(words)
+  const { candidates, also } = await complete(program, words)
   const word = valueOf(words.at(-1) ?? '')
   const lines = candidates
     .filter(({ text }) => text.startsWith(word) || text.startsWith(words.at(-1) ?? ''))
@@ -35,7 +37,7 @@ export async function completionResponse(received: readonly string[]): Promise<s
   return [...lines, `:${also}`, ''].join('\n')
 }
 
-async function complete(words: readonly string[]): Promise<Answer> {
+async function complete(program: ProgramOf, words: readonly string[]): Promise<Answer> {
   const before = words.slice(0, -1)
   const word = words.at(-1) ?? ''
   const root = await program(before.find((text) => !text.startsWith('-')))

@@ -18,7 +18,7 @@ import {
   stringsAt,
 } from '../fields.ts'
 import { invalidInternal } from '../go-types/internal-form.ts'
-import { isCidr } from '../networking/cidr.ts'
+import { isCidr } from '../addresses/cidr.ts'
 import { limitRangeErrors, quotaQuantityErrors, quotaSpecErrors } from '../policy/limit-validation.ts'
 
 /**

@@ -4,9 +4,9 @@ import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath, qualifiedName } from '@fairlead/kube'
 import { invalidWith, oneOf, repeatedIndices } from '../checks.ts'
 import { has, numberAt, objectAt, stringAt, stringsAt } from '../fields.ts'
-import { isCidr } from '../networking/cidr.ts'
-import { specialAddressErrors } from '../networking/special-address.ts'
-import { isIpAddress } from './ip-address.ts'
+import { isCidr } from '../addresses/cidr.ts'
+import { specialAddressErrors } from '../addresses/special-address.ts'
+import { isIpAddress } from '../addresses/ip-address.ts'
 
 /** Validates the traffic fields of a service's spec. */
 export function trafficErrors(spec: JsonObject): FieldError[] {

@@ -25,7 +25,7 @@ import {
   stringsAt,
 } from '../fields.ts'
 import { trafficErrors, trafficWarnings } from './service-traffic.ts'
-import { isIpAddress } from './ip-address.ts'
+import { isIpAddress } from '../addresses/ip-address.ts'
 import { allocate, allocationErrors, hasNodePorts, setClusterIp } from './service-allocation.ts'
 
 /** The strategy of Services. */

@@ -1,8 +1,8 @@
 // Endpoints and EndpointSlices.
 import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath, labelValue, qualifiedName } from '@fairlead/kube'
-import { isIpAddress } from '../core/ip-address.ts'
-import { specialAddressErrors } from './special-address.ts'
+import { isIpAddress } from '../addresses/ip-address.ts'
+import { specialAddressErrors } from '../addresses/special-address.ts'
 import type { Strategy } from '../definition/strategy.ts'
 import { immutable, invalidWith, labelName, oneOf, portNumber, subdomainName } from '../checks.ts'
 import { draftsAt, fill, fillStrings, has, numberAt, objectsAt, stringAt, stringsAt } from '../fields.ts'

@@ -14,8 +14,8 @@ import {
 } from '../checks.ts'
 import { draftsAt, ensureAt, fillStrings, has, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 import { defaultClass } from '../default-class.ts'
-import { isCidr } from './cidr.ts'
-import { isIpAddress } from '../core/ip-address.ts'
+import { isCidr } from '../addresses/cidr.ts'
+import { isIpAddress } from '../addresses/ip-address.ts'
 
 /** The strategy of Ingresses. */
 export const ingressStrategy: Strategy = {

@@ -4,7 +4,7 @@ import type { FieldError, JsonObject } from '@fairlead/kube'
 import { dns1123Subdomain, fieldErrors, fieldPath, qualifiedName } from '@fairlead/kube'
 import { invalidWith, labelErrors, labelName, oneOf, subdomainName } from '../checks.ts'
 import { flagAt, has, mapAt, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
-import { isIpAddress } from '../core/ip-address.ts'
+import { isIpAddress } from '../addresses/ip-address.ts'
 import type { ContainerContext } from './container-validation.ts'
 import {
   containerErrors,

@@ -2,7 +2,7 @@
 import type { FieldError, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { dns1123Subdomain, fieldErrors, fieldPath, qualifiedName } from '@fairlead/kube'
 import { isIP } from 'node:net'
-import { isIpAddress } from '../core/ip-address.ts'
+import { isIpAddress } from '../addresses/ip-address.ts'
 import { immutable, invalidWith } from '../checks.ts'
 import { has, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
 

@@ -3,7 +3,7 @@ import type { FieldError, JsonObject } from '@fairlead/kube'
 import { dns1123Subdomain, fieldErrors, fieldPath, parseQuantity } from '@fairlead/kube'
 import { invalidWith, labelName, oneOf } from '../checks.ts'
 import { flagAt, has, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
-import { claimSpecErrors } from '../storage/claim.ts'
+import { claimSpecErrors } from './claim-spec-validation.ts'
 import { fieldReferenceErrors, resourceReferenceErrors } from './environment-validation.ts'
 import { backstepErrors, unreservedPathErrors } from './paths.ts'
 

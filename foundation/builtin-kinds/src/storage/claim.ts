@@ -1,11 +1,12 @@
 // PersistentVolumeClaims, also in templates: defaults, validation, updates.
 import type { FieldError, JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
-import { compareQuantities, dns1123Subdomain, fieldErrors, fieldPath, jsonEqual, parseQuantity } from '@fairlead/kube'
+import { compareQuantities, fieldErrors, jsonEqual, parseQuantity } from '@fairlead/kube'
 import type { Draft, Strategy, WriteContext } from '../definition/strategy.ts'
-import { immutable, invalidWith, labelName, labelSelectorErrors, oneOf, subdomainName } from '../checks.ts'
-import { draftAt, ensureAt, fill, fillStrings, has, mapAt, objectAt, stringAt, stringsAt } from '../fields.ts'
+import { immutable } from '../checks.ts'
+import { draftAt, ensureAt, fill, fillStrings, has, mapAt, objectAt, stringAt } from '../fields.ts'
 import { structDifference } from '../go-types/struct-difference.ts'
 import { defaultClass } from '../default-class.ts'
+import { claimSpecErrors } from '../pods/claim-spec-validation.ts'
 
 /** The strategy of PersistentVolumeClaims. */
 export const claimStrategy: Strategy = {
@@ -63,72 +64,6 @@ function syncDataSources(spec: MutableJsonObject): void {
   }
   const reference = draftAt(spec, 'dataSourceRef')
   if (reference !== undefined && !has(reference, 'namespace')) spec['dataSource'] = { ...reference }
-}
-
-const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod']
-
-/** Validates access modes; ReadWriteOncePod excludes all others. */
-export function accessModeErrors(field: string, modes: readonly string[], missing = ''): FieldError[] {
-  const errors = modes.length === 0 ? [fieldErrors.required(field, missing)] : []
-  for (const mode of modes)
-    if (!accessModes.includes(mode)) errors.push(fieldErrors.notSupported(field, mode, accessModes))
-  const shared = modes.some((mode) => mode !== 'ReadWriteOncePod' && accessModes.includes(mode))
-  if (modes.includes('ReadWriteOncePod') && shared)
-    errors.push(fieldErrors.forbidden(field, 'may not use ReadWriteOncePod with other access modes'))
-  return errors
-}
-
-/** Validates the spec of a claim, or of a claim template. */
-export function claimSpecErrors(path: string, spec: JsonObject): FieldError[] {
-  const modes = accessModeErrors(
-    `${path}.accessModes`,
-    stringsAt(spec, 'accessModes'),
-    'at least 1 access mode is required',
-  )
-  const selector = has(spec, 'selector') ? labelSelectorErrors(`${path}.selector`, objectAt(spec, 'selector')) : []
-  const missing = modes.filter(({ type }) => type === 'FieldValueRequired')
-  const storage = mapAt(spec, 'resources', 'requests')['storage']
-  const size = fieldPath(`${path}.resources`, { key: 'storage' })
-  const errors = [...missing, ...selector, ...modes.filter((error) => !missing.includes(error))]
-  if (storage === undefined) errors.push(fieldErrors.required(size))
-  else if (parseQuantity(storage).nanos <= 0n)
-    errors.push(fieldErrors.invalid(size, storage, 'must be greater than zero'))
-  if (stringAt(spec, 'storageClassName') !== '')
-    errors.push(...subdomainName(`${path}.storageClassName`, stringAt(spec, 'storageClassName')))
-  if (has(spec, 'volumeMode'))
-    errors.push(...oneOf(`${path}.volumeMode`, stringAt(spec, 'volumeMode'), ['Block', 'Filesystem']))
-  for (const field of ['dataSource', 'dataSourceRef'])
-    if (has(spec, field)) errors.push(...sourceErrors(`${path}.${field}`, objectAt(spec, field)))
-  errors.push(...sourceConflicts(path, spec))
-  if (stringAt(spec, 'volumeAttributesClassName') !== '')
-    errors.push(...subdomainName(`${path}.volumeAttributesClassName`, stringAt(spec, 'volumeAttributesClassName')))
-  return errors
-}
-
-function sourceErrors(path: string, source: JsonObject): FieldError[] {
-  const group = stringAt(source, 'apiGroup')
-  const kind = stringAt(source, 'kind')
-  const namespace = stringAt(source, 'namespace')
-  const errors = ['name', 'kind']
-    .filter((field) => stringAt(source, field) === '')
-    .map((field) => fieldErrors.required(`${path}.${field}`))
-  if (group === '' && kind !== 'PersistentVolumeClaim')
-    errors.push(
-      fieldErrors.invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"),
-    )
-  if (group !== '') errors.push(...invalidWith(`${path}.apiGroup`, group, dns1123Subdomain(group)))
-  return namespace === '' ? errors : [...errors, ...labelName(`${path}.namespace`, namespace)]
-}
-
-function sourceConflicts(path: string, spec: JsonObject): FieldError[] {
-  if (!has(spec, 'dataSource') || !has(spec, 'dataSourceRef')) return []
-  const invalid = (detail: string): FieldError[] => [fieldErrors.invalid(path, `${path}.dataSource`, detail)]
-  const [source, reference] = [objectAt(spec, 'dataSource'), objectAt(spec, 'dataSourceRef')]
-  if (stringAt(reference, 'namespace') !== '')
-    return invalid('may not be specified when dataSourceRef.namespace is specified')
-  return ['apiGroup', 'kind', 'name'].every((field) => jsonEqual(source[field] ?? null, reference[field] ?? null))
-    ? []
-    : invalid('must match dataSourceRef')
 }
 
 function changeErrors(object: KubeObject, old: KubeObject): FieldError[] {

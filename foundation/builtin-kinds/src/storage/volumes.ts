@@ -4,11 +4,11 @@ import { fieldErrors, fieldPath, jsonEqual, parseQuantity, qualifiedName } from 
 import type { Strategy } from '../definition/strategy.ts'
 import { immutable, invalidWith, oneOf, repeatedIndices, subdomainName } from '../checks.ts'
 import { ensureAt, fill, fillStrings, has, mapAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
+import { accessModeErrors } from '../pods/claim-spec-validation.ts'
 import { backstepErrors } from '../pods/paths.ts'
 import { nodeSelectorErrors } from '../pods/scheduling-validation.ts'
 import { driverNameErrors, hostPathErrors, iscsiErrors, nfsErrors } from '../pods/volume-validation.ts'
 import { structDifference } from '../go-types/struct-difference.ts'
-import { accessModeErrors } from './claim.ts'
 
 /** The strategy of PersistentVolumes. */
 export const volumeStrategy: Strategy = {

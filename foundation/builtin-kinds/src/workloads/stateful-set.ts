@@ -5,7 +5,7 @@ import type { Strategy } from '../definition/strategy.ts'
 import { messageType } from '../go-types/message-type.ts'
 import { countOrPercent, immutable, isZeroCount, labelName, nonNegative, oneOf, unsupportedStruct } from '../checks.ts'
 import { internalMessage, invalidInternal } from '../go-types/internal-form.ts'
-import { claimSpecErrors } from '../storage/claim.ts'
+import { claimSpecErrors } from '../pods/claim-spec-validation.ts'
 import { collisionErrors } from './deployment.ts'
 import {
   draftAt,

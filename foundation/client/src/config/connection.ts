@@ -1,7 +1,7 @@
 // The address of an API server and the credentials for it.
 import type { Clock } from '@fairlead/kube'
-import type { Impersonation } from '../transport.ts'
-import type { Login } from './login/login.ts'
+import type { Impersonation } from '../impersonation.ts'
+import type { Login } from '../login.ts'
 
 /** A server and the credentials for it, as read from kubeconfig or the in-cluster files. */
 export interface Connection {

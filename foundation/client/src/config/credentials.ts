@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import type { Clock } from '@fairlead/kube'
 import { ClientError } from '../client-error.ts'
 import type { Connection } from './connection.ts'
-import type { Login, LoginCredentials } from './login/login.ts'
+import type { Login, LoginCredentials } from '../login.ts'
 
 /** The credentials of one request. */
 export interface Presented {

@@ -5,8 +5,8 @@ import * as path from 'node:path'
 import { asJson, parseJson } from '@fairlead/kube'
 import type { Clock, JsonObject, JsonValue } from '@fairlead/kube'
 import { ClientError } from '../../client-error.ts'
-import { FetchedLogin } from './login.ts'
-import type { FetchedCredentials, Login } from './login.ts'
+import { FetchedLogin } from '../../login.ts'
+import type { FetchedCredentials, Login } from '../../login.ts'
 
 /** The field `exec` of a kubeconfig user. */
 export interface ExecPlugin {

@@ -4,8 +4,8 @@ import { asJson, parseJson } from '@fairlead/kube'
 import type { Clock, JsonObject } from '@fairlead/kube'
 import { ClientError } from '../../client-error.ts'
 import type { OidcTokens, TokenStore } from './token-store.ts'
-import { FetchedLogin } from './login.ts'
-import type { FetchedCredentials, Login } from './login.ts'
+import { FetchedLogin } from '../../login.ts'
+import type { FetchedCredentials, Login } from '../../login.ts'
 
 /** The configuration of `auth-provider: { name: oidc }`. */
 export interface OidcProvider {

@@ -1,5 +1,5 @@
 // IP networks in CIDR notation.
-import { isIpAddress } from '../core/ip-address.ts'
+import { isIpAddress } from './ip-address.ts'
 
 /** Reports whether a string is an IP network in CIDR notation. */
 export function isCidr(text: string): boolean {

@@ -1,8 +1,8 @@
 // Login as a service account: tokens issued by the API server (TokenRequest), renewed before they expire.
 import { asJson } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
-import type { Client } from '../../client.ts'
-import { ClientError } from '../../client-error.ts'
+import type { Client } from './client.ts'
+import { ClientError } from './client-error.ts'
 import { FetchedLogin } from './login.ts'
 import type { Login } from './login.ts'
 

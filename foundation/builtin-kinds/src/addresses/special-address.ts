@@ -1,7 +1,7 @@
 // Validation of endpoint addresses: special-purpose ranges are not allowed.
 import type { FieldError } from '@fairlead/kube'
 import { fieldErrors } from '@fairlead/kube'
-import { isIpAddress } from '../core/ip-address.ts'
+import { isIpAddress } from './ip-address.ts'
 
 const specialRanges: readonly (readonly [range: RegExp, detail: string])[] = [
   [/^(127\.|::1$)/, 'may not be in the loopback range (127.0.0.0/8, ::1/128)'],

@@ -137,6 +137,7 @@ test('an object adopts nothing that another object has, until that lets it go', 
     made('Role', 'tenant/free', { ...free, description: 'other' }, adopting),
   )
   await shows(stage, 'Role', 'tenant/r', 'ACK.Terminal', { reason: 'ResourceOwnedByAnotherObject' })
+  expect(await stage.condition('Role', 'tenant/r', 'ACK.Adopted')).toBeUndefined()
   // Of two that adopt at the same time one gets it.
   await stage.until(async () => {
     const states = ['default/free', 'tenant/free'].map(

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { kind, Namespace } from '@fairlead/client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { PackageRevisionKind, RepositoryKind } from '@fairlead/packages'
-import type { PorchPackage } from '@fairlead/packages'
+import type { PorchPackage, Repository } from '@fairlead/packages'
 import { run } from '../src/commands/rpkg/tag.ts'
 import { eventually } from '../../../test/support/until.ts'
 import { conditionOf, git, refsOf, Stage } from './stage.ts'
@@ -103,6 +103,32 @@ test('writes through to a remote repository, and sees what others push', async (
     (object) => object !== undefined,
   )
   expect([seen?.spec.revision, seen?.metadata.labels]).toEqual([2, { 'kpt.dev/latest-revision': 'true' }])
+})
+
+test('a Repository stays at its address, branch and folder, however they were left out or set', async () => {
+  const repository = (name: string, spec: object): Repository =>
+    ({
+      apiVersion: 'config.porch.kpt.dev/v1alpha1',
+      kind: 'Repository',
+      metadata: { name, namespace: 'team-a' },
+      spec,
+    }) as Repository
+  await stage.client.create(repository('bare', { type: 'git' }))
+  await stage.client.create(repository('full', { type: 'git', git: { branch: 'dev', directory: 'apps' } }))
+  const refusals: [string, object, string][] = [
+    ['bare', { git: { branch: 'dev' } }, 'spec.git.branch is immutable'],
+    ['bare', { git: { directory: 'apps' } }, 'spec.git.directory is immutable'],
+    ['bare', { git: { repo: 'https://example.org/a' } }, 'spec.git.repo is immutable'],
+    ['full', { git: { directory: 'other' } }, 'spec.git.directory is immutable'],
+    ['full', { git: { directory: null } }, 'spec.git.directory is immutable'],
+    ['full', { git: { branch: null } }, 'spec.git.branch is immutable'],
+    ['full', { git: null }, 'spec.git.branch is immutable'],
+  ]
+  for (const [name, spec, message] of refusals)
+    await expect(stage.client.patch(RepositoryKind, `team-a/${name}`, { merge: { spec } as never })).rejects.toThrow(
+      message,
+    )
+  await stage.client.patch(RepositoryKind, 'team-a/bare', { merge: { spec: { git: { branch: 'main' } } } })
 })
 
 test('the deletion of a namespace deletes nothing from a remote repository', async () => {

@@ -172,6 +172,7 @@ class Reconcile {
     if (other !== undefined) {
       if (holds) await store.release()
       this.#fields = {}
+      this.#observed = undefined
       const message = `the ${kind.kind} is that of ${formatId(other)}; another object cannot have it as well`
       const terminal = { reason: 'ResourceOwnedByAnotherObject', message }
       return this.#outcome({ synced: { status: 'False', ...terminal }, terminal }, absentRetry)

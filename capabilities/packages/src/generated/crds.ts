@@ -137,7 +137,7 @@ export const crds: readonly KubeObject[] = [
                   "message": "metadata.name must be no more than 63 characters"
                 },
                 {
-                  "rule": "!has(oldSelf.spec.type) || self.spec.type == oldSelf.spec.type",
+                  "rule": "!has(oldSelf.spec.type) || has(self.spec.type) && self.spec.type == oldSelf.spec.type",
                   "message": "spec.type is immutable"
                 },
                 {
@@ -149,11 +149,11 @@ export const crds: readonly KubeObject[] = [
                   "message": "spec.git.repo is immutable: a managed repository stays managed"
                 },
                 {
-                  "rule": "!has(oldSelf.spec.git) || !has(oldSelf.spec.git.branch) || self.spec.git.branch == oldSelf.spec.git.branch",
+                  "rule": "has(oldSelf.spec.git) && has(oldSelf.spec.git.branch) ? has(self.spec.git) && has(self.spec.git.branch) && self.spec.git.branch == oldSelf.spec.git.branch : !has(self.spec.git) || !has(self.spec.git.branch) || self.spec.git.branch == 'main'",
                   "message": "spec.git.branch is immutable"
                 },
                 {
-                  "rule": "!has(oldSelf.spec.git) || !has(oldSelf.spec.git.directory) || self.spec.git.directory == oldSelf.spec.git.directory",
+                  "rule": "has(oldSelf.spec.git) && has(oldSelf.spec.git.directory) ? has(self.spec.git) && has(self.spec.git.directory) && self.spec.git.directory == oldSelf.spec.git.directory : !has(self.spec.git) || !has(self.spec.git.directory) || self.spec.git.directory in ['', '/', '.']",
                   "message": "spec.git.directory is immutable"
                 }
               ],

@@ -44,7 +44,7 @@ export async function checkDefinitions({ name, crds }: Capability, client: Clien
         check,
         `not those of this version: ${named(others.map(({ wanted }) => wanted.metadata.name))}; ${repair}`,
       )
-    return ok(check, `all ${crds.length} are those of this version`)
+    return ok(check, crds.length === 1 ? 'is that of this version' : `all ${crds.length} are those of this version`)
   })()
   return { isInstalled: true, finding }
 }

@@ -19,9 +19,10 @@ export async function doctor(raw: Readonly<Record<string, unknown>>): Promise<vo
   const entries = raw['only'] === undefined ? capabilities : parseOnly(String(raw['only']))
   const isJson = raw['output'] === 'json'
   const findings: Finding[] = []
+  const width = Math.max(...entries.map(({ name }) => `definitions of ${name}`.length))
   const report = (...found: readonly Finding[]): void => {
     findings.push(...found)
-    if (!isJson) for (const finding of found) process.stdout.write(lineOf(finding))
+    if (!isJson) for (const finding of found) process.stdout.write(lineOf(finding, width))
   }
   report(...checkMachine())
   try {
@@ -61,6 +62,7 @@ async function checkCluster(
   }
 }
 
-function lineOf({ status, check, message }: Finding): string {
-  return `${status.padEnd(4)}  ${check.padEnd(28)}  ${message}\n`
+/** Returns the line of a finding; `width` is that of the column of checks. */
+function lineOf({ status, check, message }: Finding, width: number): string {
+  return `${status.padEnd(4)}  ${check.padEnd(width)}  ${message}\n`
 }

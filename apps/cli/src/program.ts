@@ -8,6 +8,7 @@ import { addDoctorCommand } from './doctor/commands.ts'
 import { describe } from './help-text.ts'
 import { addInstallCommands } from './install/commands.ts'
 import { addRunCommand } from './run/commands.ts'
+import { addSimulateCommand } from './simulate/commands.ts'
 import { addUpCommands } from './up/commands.ts'
 import { version } from './version.ts'
 
@@ -35,6 +36,7 @@ export async function program(wanted?: string): Promise<Command> {
   addInstallCommands(root)
   addDoctorCommand(root)
   addRunCommand(root)
+  addSimulateCommand(root)
   addBackupCommands(root)
   await addCapabilityCommands(root, wanted)
   addCompletionCommands(root, program)

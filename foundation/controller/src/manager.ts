@@ -128,7 +128,7 @@ export class Manager implements AsyncDisposable {
     this.log = guardedLogger(options.logger ?? silentLogger)
     this.metrics = metrics
     this.signal = this.#stop.signal
-    this.informers = new InformerPool(options.client, this.clock)
+    this.informers = new InformerPool(options.client, this.clock, this.log)
     this.access = new AccessReviews(options.client, this.informers, this.clock)
     const { leaderElection, shards, follows } = options
     if ([leaderElection, shards, follows].filter((given) => given !== undefined).length > 1)

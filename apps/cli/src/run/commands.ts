@@ -10,7 +10,7 @@ const collect = (value: string, before: readonly string[]): readonly string[] =>
 /** Flags of `fairlead up` that need its own API server, and what to do in a cluster instead. */
 const refused: Readonly<Record<string, readonly [flags: string, instead: string]>> = {
   inMemory: ['--in-memory', 'the cluster stores the objects'],
-  simulate: ['--simulate <file>', 'in a cluster the controllers of each kind move its status'],
+  simulate: ['--simulate <file>', 'fairlead simulate FILE applies rules to a cluster, in a process of its own'],
   runJobs: ['--run-jobs <runner>', 'the cluster runs Jobs'],
   example: ['--example <name>', 'apply the manifests of the example with kubectl'],
   auditLog: ['--audit-log <file>', 'the audit log is the API server’s'],

@@ -1,10 +1,10 @@
 // Parses the flags of `fairlead up`.
-import { statSync } from 'node:fs'
 import { capabilities } from '../capabilities.ts'
 import type { CapabilityEntry } from '../capabilities.ts'
 import { parseOnly, parsePort, parseResolve, parseSettings } from '../capability-options.ts'
 import type { CapabilitySettings } from '../capability-options.ts'
 import { usageError } from '@fairlead/offline/command-error'
+import { ruleFile } from '../simulate/rule-file.ts'
 
 export interface UpOptions {
   /** Folder of store and kubeconfig; undefined: a temporary folder for the kubeconfig. */
@@ -53,7 +53,7 @@ export async function parseUpOptions(
     inMemory,
     port: raw['port'] === undefined ? (isOwn ? 0 : undefined) : parsePort(String(raw['port'])),
     capabilities: raw['only'] === undefined ? capabilities : parseOnly(String(raw['only'])),
-    simulate: (raw['simulate'] as readonly string[]).map(parseFile),
+    simulate: (raw['simulate'] as readonly string[]).map((path) => ruleFile(path, '--simulate')),
     resolve: await parseResolve(raw['resolve'] as readonly string[]),
     settings: parseSettings(raw['set'] as readonly string[]),
     example: raw['example'] === undefined ? (tour ? tourExample : undefined) : String(raw['example']),
@@ -79,11 +79,4 @@ export const defaultData = '.fairlead'
 function parseRunJobs(text: string): UpOptions['runJobs'] {
   if (text === 'off' || text === 'process' || text === 'podman' || text === 'docker') return text
   throw usageError(`--run-jobs ${text}: write process, podman, docker or off`)
-}
-
-function parseFile(path: string): string {
-  const found = statSync(path, { throwIfNoEntry: false })
-  if (found === undefined) throw usageError(`--simulate ${path}: there is no such file`)
-  if (found.isDirectory()) throw usageError(`--simulate ${path} is a folder: name a file with rules`)
-  return path
 }

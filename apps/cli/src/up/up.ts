@@ -1,5 +1,4 @@
 // `fairlead up`: the API server, every controller, and optionally an example, in one process. Start with up().
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ApiServer, AuditFile, memory, sqlite, StoreError } from '@fairlead/apiserver'
 import type { PodLogs, Storage } from '@fairlead/apiserver'
@@ -190,17 +189,14 @@ async function startManager(
 }
 
 async function startSimulator(server: ApiServer, files: readonly string[], logger: Logger): Promise<Manager> {
-  const { parseRules, RulesError, Simulator } = await import('@fairlead/simulator')
-  try {
-    const rules = files.flatMap((file) => [...parseRules(readFileSync(file, 'utf8'), file)])
-    const simulator = new Simulator(rules)
-    return await Manager.start({
-      client: server.client({ manager: 'fairlead-simulator' }),
-      logger: logger.child({ capability: 'simulator' }),
-      setup: (manager) => simulator.setup(manager),
-    })
-  } catch (error) {
-    if (error instanceof RulesError) throw usageError(error.message)
-    throw error
-  }
+  const [{ Simulator }, { readRules }] = await Promise.all([
+    import('@fairlead/simulator'),
+    import('../simulate/rules.ts'),
+  ])
+  const simulator = new Simulator(readRules(files))
+  return Manager.start({
+    client: server.client({ manager: 'fairlead-simulator' }),
+    logger: logger.child({ capability: 'simulator' }),
+    setup: (manager) => simulator.setup(manager),
+  })
 }

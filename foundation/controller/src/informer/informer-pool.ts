@@ -1,10 +1,13 @@
 // The informers of a process: one per kind and scope, shared, started for the first user and stopped some time after
 // the last.
-import { CustomResourceDefinition, toKind } from '@fairlead/client'
+import { CustomResourceDefinition, groupKindName, toKind } from '@fairlead/client'
 import type { Client, Kind, KindLike } from '@fairlead/client'
 import type { Clock, KubeObject } from '@fairlead/kube'
+import { silentLogger } from '../logger.ts'
+import type { Logger } from '../logger.ts'
 import { Informer, formatScope } from './informer.ts'
-import type { InformerScope } from './informer.ts'
+import type { InformerScope, InformerState } from './informer.ts'
+import { KindUnavailable } from './kind-unavailable.ts'
 
 /**
  * Time that an informer without users keeps running, in milliseconds: the next user often comes soon
@@ -29,11 +32,14 @@ export class InformerPool implements AsyncDisposable {
   readonly #clock: Clock
   readonly #shared = new Map<string, Shared>()
   readonly #stopping = new Set<Promise<void>>()
+  readonly #log: Logger
   #crds: InformerUse<CustomResourceDefinition> | undefined
 
-  constructor(client: Client, clock: Clock) {
+  /** `log` gets a warning when a kind cannot be listed or watched, such as for want of a right. */
+  constructor(client: Client, clock: Clock, log: Logger = silentLogger) {
     this.#client = client
     this.#clock = clock
+    this.#log = log
   }
 
   /** Number of running informers, including those without users. */
@@ -94,9 +100,31 @@ export class InformerPool implements AsyncDisposable {
   #start(id: string, kind: Kind, scope: InformerScope): Shared {
     const shared: Shared = { informer: new Informer(this.#client, kind, scope), users: 0, stopping: undefined }
     this.#shared.set(id, shared)
-    shared.informer.subscribe({ state: (state) => state === 'Synced' && this.#wakeStale() })
+    let isUnavailable = false
+    shared.informer.subscribe({
+      state: (state, error) => {
+        if (state === 'Synced') this.#wakeStale()
+        if (state === 'Syncing') return
+        const wasUnavailable = isUnavailable
+        isUnavailable = state !== 'Synced'
+        if (isUnavailable || wasUnavailable) this.#report(shared.informer, state, error)
+      },
+    })
     shared.informer.start()
     return shared
+  }
+
+  #report({ kind, scope, staleSince }: Informer, state: InformerState, error: unknown): void {
+    const fields = { kind: groupKindName(kind), ...(scope.namespace !== undefined && { namespace: scope.namespace }) }
+    if (state === 'Synced') this.#log.info('Listed a kind that could not be read before', fields)
+    else {
+      const { code, message } = new KindUnavailable(kind, state, error, staleSince)
+      this.#log.warn('Could not list or watch a kind', {
+        ...fields,
+        code,
+        reason: message,
+      })
+    }
   }
 
   /** A server that answers one kind again probably answers the others, too. */

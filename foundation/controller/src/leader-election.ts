@@ -43,6 +43,7 @@ export class LeaderElection {
   #seen: Lease | undefined
   #seenAt = -Infinity
   #leads = false
+  #hasLed = false
   /** Start of the last successful attempt: other candidates count from then or later. */
   #renewedAt = -Infinity
 
@@ -57,6 +58,16 @@ export class LeaderElection {
   /** Reports whether this process leads. */
   get leads(): boolean {
     return this.#leads
+  }
+
+  /**
+   * Reports whether another process may lead in place of this one, which has led: its lease was lost, released or not
+   * renewed in time. True as soon as the time has passed, although {@link LeaderElection.hold} has not resolved yet.
+   */
+  get mayBeReplaced(): boolean {
+    return (
+      this.#hasLed && !(this.#leads && this.#host.clock.monotonic() - this.#renewedAt < this.#options.renewDeadline)
+    )
   }
 
   /** The identity of the leader, as far as it is known. */
@@ -79,6 +90,7 @@ export class LeaderElection {
     const begun = this.#host.clock.monotonic()
     if (!(await this.#tryWithin(this.#options.renewDeadline, signal))) return false
     this.#leads = this.#host.clock.monotonic() - begun < this.#options.renewDeadline
+    this.#hasLed ||= this.#leads
     return this.#leads
   }
 

@@ -32,6 +32,7 @@ import { keepCaBundles } from './server/ca-bundles.ts'
 import { CertificateKeeper } from './server/certificate-keeper.ts'
 import { ManagerServer, servedHosts } from './server/manager-server.ts'
 import type { ManagerServerOptions } from './server/manager-server.ts'
+import { WriteFence } from './write-fence.ts'
 
 /** Options of a manager. */
 export interface ManagerOptions {
@@ -101,6 +102,9 @@ export class Manager implements AsyncDisposable {
   /** The shards of this process, where processes share the work. */
   readonly shards: Shards | undefined
   readonly #stop = new AbortController()
+  /** Aborts when no run is in progress any more: the lease is renewed until then. */
+  readonly #idle = new AbortController()
+  readonly #fence: WriteFence
   readonly #alive = keepAlive()
   readonly #runnables = new Set<Runnable>()
   readonly #startedLeading: (() => void) | undefined
@@ -121,16 +125,17 @@ export class Manager implements AsyncDisposable {
   #stopped: Promise<void> | undefined
 
   private constructor(options: ManagerOptions, metrics: Metrics, access: RecordedAccess) {
-    this.client = options.client
+    const { leaderElection, shards, follows } = options
+    this.#fence = follows === undefined ? new WriteFence() : follows.#fence
+    this.client = options.client.withTransport(this.#fence.over(options.client.transport))
     this.#used = access
     this.clock = options.clock ?? options.client.clock
     this.random = options.random ?? options.client.random
     this.log = guardedLogger(options.logger ?? silentLogger)
     this.metrics = metrics
     this.signal = this.#stop.signal
-    this.informers = new InformerPool(options.client, this.clock, this.log)
-    this.access = new AccessReviews(options.client, this.informers, this.clock)
-    const { leaderElection, shards, follows } = options
+    this.informers = new InformerPool(this.client, this.clock, this.log)
+    this.access = new AccessReviews(this.client, this.informers, this.clock)
     if ([leaderElection, shards, follows].filter((given) => given !== undefined).length > 1)
       throw new TypeError('A manager takes part in an election, shares work by shards or follows another, not several')
     this.#startedLeading = options.onStartedLeading
@@ -138,10 +143,16 @@ export class Manager implements AsyncDisposable {
     if (follows !== undefined) follows.#followers.add(this)
     this.identity = leaderElection?.identity ?? shards?.identity ?? follows?.identity ?? `${hostname()}_${randomUUID()}`
     this.shards = follows?.shards
-    if (leaderElection !== undefined)
-      this.#election = new LeaderElection({ ...leaderElection, identity: this.identity }, this)
+    // The Leases themselves are written through no fence.
+    const { clock, random, log } = this
+    const host = { client: options.client, clock, random, log }
+    if (leaderElection !== undefined) {
+      const election = new LeaderElection({ ...leaderElection, identity: this.identity }, host)
+      this.#election = election
+      this.#fence.isClosed = () => election.mayBeReplaced
+    }
     if (shards !== undefined) {
-      this.shards = new Shards({ ...shards, identity: this.identity }, this, {
+      const own = new Shards({ ...shards, identity: this.identity }, host, {
         gained: (shard) => {
           for (const loop of this.#loops()) loop.shardGained(shard)
         },
@@ -149,6 +160,8 @@ export class Manager implements AsyncDisposable {
           await Promise.all([...this.#loops()].map((loop) => loop.shardLeft(shard)))
         },
       })
+      this.shards = own
+      this.#fence.isClosed = () => own.mayBeReplaced
     }
   }
 
@@ -280,10 +293,11 @@ export class Manager implements AsyncDisposable {
 
   /**
    * Stops gracefully: lets runs in progress end (within `grace` milliseconds, 30,000 when left out), releases the
-   * lease, ends all watches.
+   * lease, ends all watches. Called again with a shorter `grace`, it waits no longer than that.
    */
   stop(grace?: number): Promise<void> {
-    this.#stopped ??= this.#end(grace)
+    if (this.#stopped === undefined) this.#stopped = this.#end(grace)
+    else void this.#stopWork(grace)
     return this.#stopped
   }
 
@@ -376,7 +390,7 @@ export class Manager implements AsyncDisposable {
     }
     this.metrics.leading('manager', true)
     this.#work()
-    const outcome = await election.hold(this.signal)
+    const outcome = await election.hold(this.#idle.signal)
     this.metrics.leading('manager', false)
     if (outcome === 'lost') {
       for (const manager of [this, ...this.#followers]) manager.#working = false
@@ -389,12 +403,10 @@ export class Manager implements AsyncDisposable {
   async #end(grace: number | undefined): Promise<void> {
     using _alive = this.#alive
     this.#stop.abort(new DOMException('The manager was stopped', 'AbortError'))
-    await Promise.all([
-      ...[...this.#followers].map((follower) => follower.stop(grace)),
-      ...[...this.#runnables].map(({ loop }) => loop.stop(grace)),
-    ])
+    await this.#stopWork(grace)
     if (this.#follows !== undefined) this.#follows.#followers.delete(this)
     await Promise.all([...this.#recorders.values()].map((recorder) => recorder.flush()))
+    this.#idle.abort(new DOMException('The manager was stopped', 'AbortError'))
     await this.#leading
     await this.#election?.release()
     await this.#sharing
@@ -402,5 +414,12 @@ export class Manager implements AsyncDisposable {
     await this.#served.disposeAsync()
     this.access[Symbol.dispose]()
     await this.informers.stop()
+  }
+
+  async #stopWork(grace: number | undefined): Promise<void> {
+    await Promise.all([
+      ...[...this.#followers].map((follower) => follower.stop(grace)),
+      ...[...this.#runnables].map(({ loop }) => loop.stop(grace)),
+    ])
   }
 }

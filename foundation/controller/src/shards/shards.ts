@@ -84,6 +84,12 @@ export class Shards {
     return [...this.#held].flatMap(([shard, { leaving, lost }]) => (leaving || lost.signal.aborted ? [] : [shard]))
   }
 
+  /** Reports whether another replica may work on a shard that this one has not noticed to be lost, as after a pause. */
+  get mayBeReplaced(): boolean {
+    for (const { election } of this.#held.values()) if (election.mayBeReplaced) return true
+    return false
+  }
+
   /** Returns the shard of a namespace; 0 for cluster-scoped work. */
   shardOf(namespace: string | undefined): number {
     return shardOf(namespace, this.count)

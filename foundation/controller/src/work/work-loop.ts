@@ -41,6 +41,7 @@ export class WorkLoop<T> implements AsyncDisposable {
   #workers: Promise<void>[] = []
   #active = 0
   #stopping: Promise<void> | undefined
+  readonly #graces: Disposable[] = []
 
   constructor(options: WorkLoopOptions<T>, host: WorkLoopHost) {
     this.name = options.name
@@ -128,9 +129,14 @@ export class WorkLoop<T> implements AsyncDisposable {
     await Promise.all(this.#watched.all().map((informer) => informer.waitForState(signal)))
   }
 
-  /** Stops watching, lets runs in progress end within `grace` milliseconds (30,000 when left out), then aborts them. */
+  /**
+   * Stops watching, lets runs in progress end within `grace` milliseconds (30,000 when left out), then aborts them. The
+   * shortest grace of several calls counts.
+   */
   stop(grace: number = 30_000): Promise<void> {
-    this.#stopping ??= this.#end(grace)
+    const abort = (): void => this.#abort.abort(new DOMException(`Controller ${this.name} was stopped`, 'AbortError'))
+    this.#graces.push(this.#host.clock.timer(grace, abort))
+    this.#stopping ??= this.#end()
     return this.#stopping
   }
 
@@ -151,13 +157,11 @@ export class WorkLoop<T> implements AsyncDisposable {
     this.queue.forget(item)
   }
 
-  async #end(grace: number): Promise<void> {
+  async #end(): Promise<void> {
     this.#watches[Symbol.dispose]()
-    using _timer = this.#host.clock.timer(grace, () =>
-      this.#abort.abort(new DOMException(`Controller ${this.name} was stopped`, 'AbortError')),
-    )
     await this.queue.drain()
     await Promise.all(this.#workers)
+    for (const timer of this.#graces.splice(0)) timer[Symbol.dispose]()
     this.#caches[Symbol.dispose]()
     this.#host.endpoints.forget(`${this.name}|`)
     this.#host.metrics.unregister()

@@ -204,13 +204,18 @@ export class DerivedWork implements AsyncDisposable {
     await this.#load
   }
 
-  /** Resolves when every input has its outputs of its last value. Throws what is missing. */
+  /**
+   * Resolves when every input has its outputs of its last value. Throws what is missing once none of them arrives any
+   * more: a machine that does much else is slow, which loses nothing.
+   */
   async settled(): Promise<void> {
-    await eventually(() => {
-      const missing = this.#missing()
-      if (missing.length > 0)
-        throw new Error(`${missing.length} outputs are missing: ${missing.slice(0, 5).join(', ')}`)
-    }, 50)
+    for (let left = Infinity; left > 0;)
+      left = await eventually(() => {
+        const missing = this.#missing()
+        if (missing.length >= left)
+          throw new Error(`${missing.length} outputs are missing: ${missing.slice(0, 5).join(', ')}`)
+        return missing.length
+      }, 50)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

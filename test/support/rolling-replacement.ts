@@ -1,6 +1,6 @@
 // Replaces replicas of `fairlead run` one by one, as a Deployment does: the new one is ready before an old one is
 // stopped.
-import type { RunProcess } from './run-process.ts'
+import type { Replica } from './replica.ts'
 import { eventually } from './until.ts'
 
 /**
@@ -8,11 +8,11 @@ import { eventually } from './until.ts'
  * Throws when a replica ends with another code than 0, unless `stop` says otherwise.
  */
 export async function replaceEach(
-  replicas: readonly RunProcess[],
-  start: () => Promise<RunProcess>,
-  stop: (replica: RunProcess) => Promise<unknown> = stopped,
-): Promise<RunProcess[]> {
-  const replaced: RunProcess[] = []
+  replicas: readonly Replica[],
+  start: () => Promise<Replica>,
+  stop: (replica: Replica) => Promise<unknown> = stopped,
+): Promise<Replica[]> {
+  const replaced: Replica[] = []
   for (const old of replicas) {
     const next = await start()
     replaced.push(next)
@@ -23,13 +23,13 @@ export async function replaceEach(
 }
 
 /** Stops a replica. Throws when it ends with another code than 0. */
-async function stopped(replica: RunProcess): Promise<void> {
+async function stopped(replica: Replica): Promise<void> {
   const code = await replica.stop()
-  if (code !== 0) throw new Error(`A replica ended with ${code}:\n${replica.text}${replica.log}`)
+  if (code !== 0) throw new Error(`A replica ended with ${code}:\n${replica.log}`)
 }
 
 /** Resolves when `/readyz` answers 200. */
-export async function ready(replica: RunProcess): Promise<void> {
+export async function ready(replica: Pick<Replica, 'get'>): Promise<void> {
   await eventually(async () => {
     const [status, body] = await replica.get('/readyz')
     if (status !== 200) throw new Error(body)

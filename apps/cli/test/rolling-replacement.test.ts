@@ -9,6 +9,7 @@ import { installDefinitions } from '@fairlead/controller'
 import { metacontroller } from '@fairlead/metacontroller'
 import { supply } from '@fairlead/supply'
 import { DerivedWork } from '../../../test/support/derived-work.ts'
+import { Replica } from '../../../test/support/replica.ts'
 import { ready, replaceEach } from '../../../test/support/rolling-replacement.ts'
 import { runAccount } from '../../../test/support/run-account.ts'
 import { RunProcess } from '../../../test/support/run-process.ts'
@@ -32,8 +33,10 @@ test.each([
   )
   writeFileSync(kubeconfig, (await runAccount(admin, { url, ca }, capabilities)).kubeconfig)
   await using work = await DerivedWork.begin(admin)
-  const start = (): Promise<RunProcess> =>
-    RunProcess.start(['--kubeconfig', kubeconfig, '--only', 'map,supply', '--webhooks=false', ...flags])
+  const start = (): Promise<Replica> =>
+    Replica.start(() =>
+      RunProcess.start(['--kubeconfig', kubeconfig, '--only', 'map,supply', '--webhooks=false', ...flags]),
+    )
   await using first = await start()
   await using second = await start()
   await Promise.all([ready(first), ready(second)])

@@ -17,6 +17,7 @@ import { DerivedWork } from '../../support/derived-work.ts'
 import { earlierVersion } from '../../support/earlier-version.ts'
 import { sourceLauncher } from '../../support/launcher.ts'
 import { RealCluster, missingBinaries } from '../../support/real-cluster.ts'
+import { Replica } from '../../support/replica.ts'
 import { ready, replaceEach } from '../../support/rolling-replacement.ts'
 import { RunProcess } from '../../support/run-process.ts'
 import { Checks } from '../checks.ts'
@@ -82,9 +83,15 @@ async function upgradeAndBack(
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-upgrade-'))
   const kubeconfig = join(folder, 'kubeconfig')
   const { admin } = server
-  const start = ({ launcher }: Version): Promise<RunProcess> =>
-    RunProcess.start(['--kubeconfig', kubeconfig, ...only, '--webhooks=false', ...flags], { launcher })
-  let replicas: RunProcess[] = []
+  const start = ({ launcher }: Version): Promise<Replica> =>
+    Replica.start(() =>
+      RunProcess.start(['--kubeconfig', kubeconfig, ...only, '--webhooks=false', ...flags], { launcher }),
+    )
+  let replicas: Replica[] = []
+  const reportRestarts = ({ restarts }: Replica): void => {
+    if (restarts.length > 0)
+      console.log(`  ${what}: a replica was started again after it ended with ${restarts.join()}`)
+  }
   try {
     await install(admin, before)
     writeFileSync(kubeconfig, await accountKubeconfig(server))
@@ -105,6 +112,7 @@ async function upgradeAndBack(
           const code = await Promise.race([replica.stop(), delay(grace, 'no code', { ref: false })])
           if (code === 'no code') replica.signal('SIGKILL')
           if (code !== 0) console.log(`  ${what}: a replica of ${old.name} ended with ${code}`)
+          reportRestarts(replica)
           checks.check(code === 0 || old === before, `${what}: a replica of this version ended with ${code}`)
         },
       )
@@ -120,6 +128,7 @@ async function upgradeAndBack(
       (error: Error) => error.message,
     )
     checks.check(missing === '', `${what}: ${missing}`)
+    for (const replica of replicas) reportRestarts(replica)
     if (missing !== '') for (const { log } of replicas) console.log(`--\n${log.slice(-2000)}`)
     // What would still be written without need has time to be.
     await delay(work)

@@ -4,6 +4,7 @@ import { asObject, fieldErrors, formatFieldError } from '@fairlead/kube'
 import type { ResourceDefinition } from '@fairlead/builtin-kinds'
 import { builtinResources } from '@fairlead/builtin-kinds'
 import { describe, expect, test } from 'vitest'
+import { StepCounter } from '../../../test/growth/step-counter.ts'
 
 function definitionOf(group: string, kind: string): ResourceDefinition {
   const found = builtinResources().find((definition) => definition.group === group && definition.kind === kind)
@@ -438,6 +439,19 @@ test.each([
   })
   const errors = (await definition.strategy.validate?.(asObject(draft), contextOf([]))) ?? []
   expect(errors.map(({ detail }) => detail)).toEqual(problems)
+})
+
+test('a schedule that repeats a part thousands of times is validated once for all', async () => {
+  const definition = definitionOf('batch', 'CronJob')
+  await using counter = await StepCounter.start()
+  const steps = async (parts: number): Promise<number> => {
+    const schedule = `${Array.from({ length: parts }, () => '1-5').join(',')} * * * *`
+    const body = { apiVersion: 'batch/v1', kind: 'CronJob', metadata: { name: 'c' }, spec: { schedule, jobTemplate } }
+    const draft = made(definition, body)
+    return counter.count(async () => definition.strategy.validate?.(asObject(draft), contextOf([])))
+  }
+  await steps(1)
+  expect(await steps(5_000)).toBe(await steps(1))
 })
 
 test('the name of a new CronJob leaves room for the suffix of its jobs', async () => {

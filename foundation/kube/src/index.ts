@@ -150,7 +150,7 @@ export {
 } from './duration.ts'
 
 // patches
-export { maxJsonPatchOperations, JsonPatchError, applyJsonPatch } from './patch/json-patch.ts'
+export { maxJsonPatchOperations, JsonPatchError, applyJsonPatch, applyJsonPatchSteps } from './patch/json-patch.ts'
 export { MergePatchError, mergePatchObject, applyMergePatch, createMergePatch } from './patch/merge-patch.ts'
 export { StrategicMergeError, applyStrategicMerge } from './patch/strategic-merge.ts'
 

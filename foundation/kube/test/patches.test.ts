@@ -6,6 +6,7 @@ import {
   JsonPatchError,
   MergePatchError,
   applyJsonPatch,
+  applyJsonPatchSteps,
   applyMergePatch,
   applyStrategicMerge,
   createMergePatch,
@@ -19,6 +20,7 @@ import {
   parseYaml,
 } from '@fairlead/kube'
 import { dataPath, describeData, readData, readDataJson, recordings } from '../../../test/support/conformance-data.ts'
+import { StepCounter } from '../../../test/growth/step-counter.ts'
 import { builtInSchema } from './support/built-in-schema.ts'
 
 const json = fc.letrec<{ value: JsonValue }>((tie) => ({
@@ -152,6 +154,25 @@ describe('JSON patch', () => {
     ],
   ])('rejects %s', (_name, document, patch, code, message) => {
     expect(() => applyJsonPatch(document, patch)).toThrow(expect.objectContaining({ code, message }))
+  })
+
+  test('pauses after each operation, since each may copy or compare most of the document', () => {
+    const patch = Array.from({ length: 7 }, (_, i) => ({ op: 'copy', from: '/a', path: `/b${i}` }))
+    const steps = applyJsonPatchSteps({ a: {} }, patch)
+    let pauses = 0
+    while (steps.next().done !== true) pauses++
+    expect(pauses).toBe(7)
+  })
+
+  test('reads a pointer no further than the document is deep', async () => {
+    await using counter = await StepCounter.start()
+    const refuse = (steps: number) => async (): Promise<void> => {
+      expect(run(() => applyJsonPatch({ a: { b: 1 } }, [{ op: 'add', path: '/a/b'.repeat(steps), value: 1 }]))).toBe(
+        'refused',
+      )
+    }
+    await counter.count(refuse(10))
+    expect(await counter.count(refuse(10_000))).toBe(await counter.count(refuse(10)))
   })
 
   test('limits the bytes that copies add', () => {

@@ -1,7 +1,8 @@
 // PATCH: JSON patch, merge patch and strategic merge patch; server-side apply is in apply.ts. The patched document
 // passes the same decoding and checks as a body that a client sent, with the same errors about unknown fields.
+import { yieldIfLong } from '@fairlead/client'
 import {
-  applyJsonPatch,
+  applyJsonPatchSteps,
   applyMergePatch,
   applyStrategicMerge,
   asJson,
@@ -20,6 +21,7 @@ import {
   MergePatchError,
   parseJson,
   requestEntityTooLarge,
+  runStepsCooperatively,
   sortKeys,
   StrategicMergeError,
   stringifyJson,
@@ -75,8 +77,8 @@ export function patchObject(
     dryRun: options.dryRun,
     manager: options.fieldManager,
     createsMissing: false,
-    change: (current) => {
-      const { object, warnings } = patchedObject(
+    change: async (current) => {
+      const { object, warnings } = await patchedObject(
         scope,
         type,
         readOnce(),
@@ -95,7 +97,7 @@ export function patchObject(
   })
 }
 
-function patchedObject(
+async function patchedObject(
   scope: RequestScope,
   type: string,
   patch: JsonValue,
@@ -103,8 +105,9 @@ function patchedObject(
   validation: FieldValidation,
   registry: RegistryReader,
   repeated: readonly string[],
-): { object: JsonObject; warnings: readonly string[] } {
-  const { value, shown } = patchedValue(scope.resource.version.schema, asJson(current), type, patch)
+): Promise<{ object: JsonObject; warnings: readonly string[] }> {
+  const { value, shown } = await patchedValue(scope.resource.version.schema, asJson(current), type, patch)
+  await yieldIfLong()
   const { managedFields } = current.metadata
   return decodePatched(kindOfResource(scope.resource), value, shown, validation, registry, repeated, managedFields)
 }
@@ -119,13 +122,14 @@ export interface Patched {
  * Applies a patch other than server-side apply to a document.
  * @throws StatusError 400, 413, 422, 500
  */
-export function patchedValue(
+export async function patchedValue(
   schema: TypeSchema | undefined,
   document: JsonObject,
   type: string,
   patch: JsonValue,
-): Patched {
-  const value = applyTo(schema, document, type, patch)
+): Promise<Patched> {
+  await yieldIfLong()
+  const value = await applyTo(schema, document, type, patch)
   if (!isJsonObject(value)) throw unprocessable()
   const shown = (): string =>
     type === strategicPatchType ? formatGoValue(patch) : stringifyJson(inGoOrder(value, document, type, patch))
@@ -189,9 +193,15 @@ function withoutManagedFields(document: JsonObject, list: ObjectMeta['managedFie
   return { ...document, metadata: rest }
 }
 
-function applyTo(schema: TypeSchema | undefined, document: JsonObject, type: string, patch: JsonValue): JsonValue {
+async function applyTo(
+  schema: TypeSchema | undefined,
+  document: JsonObject,
+  type: string,
+  patch: JsonValue,
+): Promise<JsonValue> {
   try {
-    if (type === jsonPatchType) return applyJsonPatch(document, patch)
+    // One operation may copy or compare most of the document.
+    if (type === jsonPatchType) return await runStepsCooperatively(applyJsonPatchSteps(document, patch), yieldIfLong)
     if (type === mergePatchType || schema === undefined) return applyMergePatch(document, mergePatchObject(patch))
     return applyStrategicMerge(document, patch, schema)
   } catch (error) {

@@ -89,7 +89,7 @@ export async function handleScale(server: ServerDependencies, scope: RequestScop
       isApplied: true,
       createsMissing: false,
       checksUid: true,
-      change: (current) => writeScale(scope, current!, change.to(scaleWithManagedFields(current!, scope))),
+      change: async (current) => writeScale(scope, current!, await change.to(scaleWithManagedFields(current!, scope))),
     },
   )
   return respond(written.object)
@@ -98,7 +98,7 @@ export async function handleScale(server: ServerDependencies, scope: RequestScop
 /** A write of a Scale: from the current Scale to the requested one, managedFields included. */
 interface ScaleChange {
   readonly options: WriteOptions
-  to(current: KubeObject): KubeObject
+  to(current: KubeObject): KubeObject | Promise<KubeObject>
 }
 
 async function readUpdate(server: ServerDependencies, scope: RequestScope): Promise<ScaleChange> {
@@ -132,8 +132,8 @@ function readScalePatch(server: ServerDependencies, scope: RequestScope): ScaleC
   const patch = readPatch(source, type, [])
   return {
     options,
-    to: (current) => {
-      const patched = patchedValue(scaleSchema(scaleVersion), asJson(current), type, patch)
+    to: async (current) => {
+      const patched = await patchedValue(scaleSchema(scaleVersion), asJson(current), type, patch)
       const { object } = decodePatched(
         scaleKind,
         patched.value,

@@ -1,12 +1,13 @@
 // The controllers inside the server, on a whole server.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { ConfigMap, kind, KubeEvent, Namespace, ServiceAccount } from '@fairlead/client'
-import type { Client, KindLike } from '@fairlead/client'
+import { Client, ConfigMap, kind, KubeEvent, Namespace, ServiceAccount } from '@fairlead/client'
+import type { KindLike } from '@fairlead/client'
 import { AsyncDisposableStack, FakeClock } from '@fairlead/kube'
 import type { Condition, JsonObject, KubeObject, OwnerReference } from '@fairlead/kube'
 import { ApiServer, startControllers } from '@fairlead/apiserver'
 import type { ControllersOptions, Registry, ResourceSource } from '@fairlead/apiserver'
 import type { ResourceDefinition } from '@fairlead/builtin-kinds'
+import { RecordingTransport } from '../../../../test/support/recorded-client.ts'
 import { patience, turns } from '../../../../test/support/until.ts'
 import { crd } from '../../../../test/support/crd.ts'
 
@@ -100,6 +101,33 @@ describe('garbage collection', () => {
     expect((await client.list(ConfigMap, { namespace: 'default' })).items.map(({ metadata }) => metadata.name)).toEqual(
       ['other'],
     )
+  })
+
+  test('looks up the owners of one object a few at a time', async () => {
+    const server = cleanup.use(await ApiServer.start({ controllers: false }))
+    const transport = new RecordingTransport(server.transport())
+    let most = 0
+    transport.before = () => {
+      most = Math.max(most, transport.inFlight)
+    }
+    cleanup.use(
+      await startControllers({
+        client: new Client({ transport }),
+        resources: server.registry as Registry,
+        controllers: ['gc'],
+      }),
+    )
+    client = server.client()
+    const ownerReferences = Array.from({ length: 500 }, (_, i) => ({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      name: `o${i}`,
+      uid: `uid-${i}`,
+    }))
+    await client.create(configMap('ownerless', { ownerReferences }))
+    await client.waitForDeletion(ConfigMap, 'default/ownerless')
+    expect(transport.requests.filter((request) => /\/configmaps\/o\d+$/.test(request)).length).toBe(500)
+    expect(most).toBeLessThan(100)
   })
 
   test('keeps an object with an owner of a kind that is not served', async () => {

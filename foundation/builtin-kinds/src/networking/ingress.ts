@@ -270,14 +270,14 @@ function peerErrors(path: string, peer: JsonObject): FieldError[] {
           'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)',
         ),
       )
+    const isWithin = isCidr(cidr) ? subsetOf(cidr) : () => true
     for (const [index, except] of stringsAt(block, 'except').entries()) {
       const field = fieldPath(`${path}.ipBlock.except`, index)
       if (!isCidr(except))
         errors.push(
           fieldErrors.invalid(field, except, 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'),
         )
-      else if (isCidr(cidr) && !isWithinNetwork(except, cidr))
-        errors.push(fieldErrors.invalid(field, except, 'must be a strict subset of `cidr`'))
+      else if (!isWithin(except)) errors.push(fieldErrors.invalid(field, except, 'must be a strict subset of `cidr`'))
     }
   }
   if (given.length === 0) errors.push(fieldErrors.required(path, 'must specify a peer'))
@@ -296,13 +296,15 @@ function parameterNamespaceErrors(parameters: JsonObject): FieldError[] {
     : []
 }
 
-/** Reports whether a network is a strict subset of another. */
-function isWithinNetwork(inner: string, outer: string): boolean {
-  const [address = '', length = ''] = inner.split('/')
+/** Returns a function that reports whether a network is a strict subset of this one. */
+function subsetOf(outer: string): (inner: string) => boolean {
   const [base = '', outerLength = ''] = outer.split('/')
-  const family = address.includes(':') ? 'ipv6' : 'ipv4'
-  if (Number(length) <= Number(outerLength) || base.includes(':') !== address.includes(':')) return false
+  const isV6 = base.includes(':')
   const network = new BlockList()
-  network.addSubnet(base, Number(outerLength), family)
-  return network.check(address, family)
+  network.addSubnet(base, Number(outerLength), isV6 ? 'ipv6' : 'ipv4')
+  return (inner) => {
+    const [address = '', length = ''] = inner.split('/')
+    if (Number(length) <= Number(outerLength) || address.includes(':') !== isV6) return false
+    return network.check(address, isV6 ? 'ipv6' : 'ipv4')
+  }
 }

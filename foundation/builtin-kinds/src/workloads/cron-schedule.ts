@@ -29,7 +29,8 @@ export function cronErrors(schedule: string): string[] {
   if (fields.length !== bounds.length)
     return [`expected exactly 5 fields, found ${fields.length}: [${fields.join(' ')}]`]
   for (const [index, field] of fields.entries()) {
-    for (const part of field.split(',')) {
+    // A field may repeat a part for a megabyte.
+    for (const part of new Set(field.split(','))) {
       const error = rangeError(part, bounds[index]!)
       if (error !== undefined) return [error]
     }

@@ -63,7 +63,10 @@ class ListMerge {
   readonly #rightElements: readonly PathElement[]
   readonly #lefts: ReadonlyMap<PathElement, JsonValue | undefined>
   readonly #rights: ReadonlyMap<PathElement, JsonValue | undefined>
-  readonly #shared: PathElement[]
+  /** Elements of both lists, in the order of the applied one. */
+  readonly #shared: readonly PathElement[]
+  /** Index of the next shared element; removing the first of a long list moves all others. */
+  #nextShared = 0
   readonly #taken = new Set<PathElement>()
   readonly #out: JsonValue[] = []
 
@@ -90,13 +93,14 @@ class ListMerge {
       if (left !== undefined && right !== undefined) {
         if (left === right) {
           this.#takeShared(left)
-          this.#shared.shift()
+          this.#nextShared++
           l++
           r++
           continue
         }
         // both lists have it, but another shared item comes first
-        if (this.#rights.has(left) && this.#shared.length > 0 && this.#shared[0] !== left) {
+        const next = this.#shared[this.#nextShared]
+        if (this.#rights.has(left) && next !== undefined && next !== left) {
           l++
           continue
         }
@@ -111,7 +115,7 @@ class ListMerge {
       }
       if (right !== undefined) {
         this.#takeShared(right)
-        if (this.#shared[0] === right) this.#shared.shift()
+        if (this.#shared[this.#nextShared] === right) this.#nextShared++
         r++
       }
     }

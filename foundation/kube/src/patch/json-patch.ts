@@ -4,6 +4,8 @@
 import { cloneJson, jsonEqual, jsonTypeName, stringifyJson } from '../json.ts'
 import { isJsonArray, isJsonObject, ownValue, setOwn } from '../own-property.ts'
 import type { JsonObject, JsonValue, MutableJsonObject } from '../object.ts'
+import { runSteps } from '../steps.ts'
+import type { Steps } from '../steps.ts'
 
 /** The maximum number of operations in one patch. */
 export const maxJsonPatchOperations = 10_000
@@ -36,6 +38,11 @@ export class JsonPatchError extends Error {
  * @throws JsonPatchError
  */
 export function applyJsonPatch(document: JsonValue, patch: JsonValue): JsonValue {
+  return runSteps(applyJsonPatchSteps(document, patch))
+}
+
+/** {@link applyJsonPatch} in steps: one operation each. */
+export function* applyJsonPatchSteps(document: JsonValue, patch: JsonValue): Steps<JsonValue> {
   if (patch === null) return document
   if (!isJsonArray(patch)) {
     throw new JsonPatchError(
@@ -58,14 +65,15 @@ export function applyJsonPatch(document: JsonValue, patch: JsonValue): JsonValue
     )
   })
   const draft = new Draft(document)
-  operations.forEach((operation, index) => {
+  for (const [index, operation] of operations.entries()) {
     try {
       applyOperation(draft, operation)
     } catch (error) {
       if (error instanceof NotApplicable) throw new JsonPatchError('JsonPatchNotApplicable', error.message, index)
       throw error
     }
-  })
+    yield
+  }
   return draft.root
 }
 
@@ -85,21 +93,28 @@ class Draft {
 
   /** Returns the writable container of the pointer's last token, and that token. */
   locate(pointer: string, context: string): { container: Container; key: string } {
-    // The server splits at every slash and drops the first part, even a non-empty one.
-    const steps = pointer.split('/').slice(1).map(decodeStep)
-    const missing = `${context} operation does not apply: doc is missing path: ${JSON.stringify(pointer)}: missing value`
-    if (steps.length === 0) throw new NotApplicable(missing)
+    const missing = (): NotApplicable =>
+      new NotApplicable(
+        `${context} operation does not apply: doc is missing path: ${JSON.stringify(pointer)}: missing value`,
+      )
+    const last = pointer.lastIndexOf('/')
+    if (last === -1) throw missing()
     let container = this.#own(this.root)
-    if (container === undefined) throw new NotApplicable(missing)
+    if (container === undefined) throw missing()
     this.root = container
-    for (const step of steps.slice(0, -1)) {
+    // The server drops what is before the first slash, even when it is not empty. A pointer may be much longer than the
+    // document is deep: it is read step by step.
+    for (let slash = pointer.indexOf('/'); slash < last;) {
+      const end = pointer.indexOf('/', slash + 1)
+      const step = decodeStep(pointer.slice(slash + 1, end))
       const next = this.#own(readField(container, step) ?? null)
-      if (next === undefined) throw new NotApplicable(missing)
+      if (next === undefined) throw missing()
       if (Array.isArray(container)) container[indexOf(container, step)] = next
       else setOwn(container, step, next)
       container = next
+      slash = end
     }
-    return { container, key: steps.at(-1)! }
+    return { container, key: decodeStep(pointer.slice(last + 1)) }
   }
 
   #own(value: JsonValue): Container | undefined {

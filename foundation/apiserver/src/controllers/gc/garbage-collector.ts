@@ -1,6 +1,7 @@
 // Garbage collection by owner references: background, foreground (`foregroundDeletion`, `blockOwnerDeletion`) and
 // orphan. The rules are those of the real garbage collector (recordings crud/delete-*, crud/gc-*); deletes carry uid
 // and resourceVersion, so that stale events never delete a new object.
+import { yieldIfLong } from '@fairlead/client'
 import type { Client, Kind } from '@fairlead/client'
 import type { ObjectChange, WorkContext, WorkLoop } from '@fairlead/controller'
 import type { KubeObject, OwnerReference } from '@fairlead/kube'
@@ -15,6 +16,9 @@ import { deleteObject, patchOwners, propagationOf, removeFinalizer, removeOwners
 
 /** Maximum size of the sets of uids of deleted objects. */
 const maxRemembered = 10_000
+
+/** Owners of one object that are looked up at the same time: it may name thousands. */
+const ownersAtOnce = 20
 
 /** Sets up the controller. */
 export function setUpGarbageCollection(context: ControllerContext): void {
@@ -164,7 +168,12 @@ class GarbageCollector {
   async #collect(kind: Kind, object: KubeObject, client: Client): Promise<void> {
     const references = ownersOf(object)
     if (object.metadata.deletionTimestamp !== undefined) return
-    const states = await Promise.all(references.map((reference) => this.#stateOf(object, reference, client)))
+    const states: OwnerState[] = []
+    for (let first = 0; first < references.length; first += ownersAtOnce) {
+      await yieldIfLong()
+      const some = references.slice(first, first + ownersAtOnce)
+      states.push(...(await Promise.all(some.map((reference) => this.#stateOf(object, reference, client)))))
+    }
     const uidsIn = (...wanted: readonly OwnerState[]): ReadonlySet<string> =>
       new Set(references.filter((_, index) => wanted.includes(states[index]!)).map(({ uid }) => uid))
     const kept = uidsIn('solid', 'unknown', 'misplaced')

@@ -14,7 +14,7 @@ import { seededRandom } from '../faults/random.ts'
 import { ClientProgram } from './client-program.ts'
 import type { ClientCommand, ClientLine } from './client-program.ts'
 import { CuttingProxy } from './cutting-proxy.ts'
-import { goClient, nodeClient, pythonClientProgram } from './toolchains.ts'
+import { goClient, javaClient, nodeClient, pythonClientProgram } from './toolchains.ts'
 
 const ConfigMap = kind<KubeObject & { data?: Record<string, string> }>('v1', 'ConfigMap', {
   plural: 'configmaps',
@@ -159,9 +159,9 @@ async function applies(client: ClientCommand): Promise<string> {
 }
 
 async function main(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'fairlead-go-client-'))
+  const folder = mkdtempSync(join(tmpdir(), 'fairlead-built-clients-'))
   try {
-    for (const find of [nodeClient, pythonClientProgram, () => goClient(folder)]) {
+    for (const find of [nodeClient, pythonClientProgram, () => goClient(folder), () => javaClient(folder)]) {
       const found = find()
       if ('skipped' in found) {
         console.log(found.skipped)

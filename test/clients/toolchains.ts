@@ -1,9 +1,9 @@
-// Where the clients come from: the Node one is a dependency, the Python one a venv, the Go one is built from go/. What
-// is absent is skipped with one line.
+// Where the clients come from: the Node one is a dependency, the Python one a venv, the Go one is built from go/, the
+// Java one from java/. What is absent is skipped with one line.
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import type { ClientCommand } from './client-program.ts'
 
 const here = import.meta.dirname
@@ -57,4 +57,24 @@ export function goClient(folder: string): FoundClient {
   })
   if (built.status !== 0) throw new Error(`test/clients/go does not build:\n${built.stderr}`)
   return { command: { name: 'client-go', command: binary, args: [] } }
+}
+
+/** A program of ours on the client of fabric8, built into a folder. Throws when it does not compile. */
+export function javaClient(folder: string): FoundClient {
+  const source = join(here, 'java')
+  for (const program of ['javac', 'mvn'])
+    if (!succeeds(program, ['--version']))
+      return { skipped: `${program} is not here: the client of fabric8 is skipped` }
+  const list = join(folder, 'class-path')
+  const goal = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:build-classpath'
+  if (!succeeds('mvn', ['--batch-mode', '--file', join(source, 'pom.xml'), goal, `-Dmdep.outputFile=${list}`]))
+    return { skipped: 'the client of fabric8 cannot be had here: it is skipped' }
+  const classes = join(folder, 'classes')
+  const classPath = [classes, readFileSync(list, 'utf8').trim()].join(delimiter)
+  const built = spawnSync('javac', ['-d', classes, '-cp', classPath, join(source, 'Client.java')], {
+    encoding: 'utf8',
+    timeout: 5 * minutes,
+  })
+  if (built.status !== 0) throw new Error(`test/clients/java does not compile:\n${built.stderr}`)
+  return { command: { name: 'fabric8 (Java)', command: 'java', args: ['-cp', classPath, 'Client'] } }
 }

@@ -12,6 +12,7 @@ type Command = Awaited<ReturnType<typeof program>>
 /** Arguments and options that each command requires. */
 const required: Readonly<Record<string, readonly string[]>> = {
   backup: ['a.backup'],
+  simulate: ['rules.yaml'],
   'metacontroller rbac': ['counter'],
   'metacontroller sync': ['counter'],
   'supply tree': ['workload/web'],
@@ -70,6 +71,7 @@ test.each(sampleOf(commands, 3))('fairlead %s says that the server was refused a
       join(folder, 'variant.yaml'),
       '{apiVersion: config.porch.kpt.dev/v1alpha1, kind: PackageVariant, metadata: {name: web}}\n',
     )
+    writeFileSync(join(folder, 'rules.yaml'), '[{apiVersion: v1, kind: Pod, status: {phase: Running}}]\n')
     const args = [...name.split(' '), ...(required[name] ?? []), '--kubeconfig', file]
     expect(await fairlead(args, { cwd: folder })).toEqual({
       code: 1,

@@ -451,7 +451,8 @@ export class Client {
 function patchBody(patch: Patch): [string, JsonValue] {
   if ('merge' in patch) return ['application/merge-patch+json', patch.merge]
   if ('json' in patch) return ['application/json-patch+json', patch.json]
-  return ['application/strategic-merge-patch+json', patch.strategic]
+  if ('strategic' in patch) return ['application/strategic-merge-patch+json', patch.strategic]
+  throw new ClientError('InvalidRequest', 'A patch needs one of merge, json and strategic')
 }
 
 function deleteBody(options: DeleteOptions): JsonObject {

@@ -51,8 +51,12 @@ export class Discovery {
     return this.#known.get(like.apiVersion)?.byKind.get(like.kind) ?? wellKnown.get(`${like.apiVersion}/${like.kind}`)
   }
 
-  /** The resource of a kind. Throws ClientError `UnknownKind` when the server does not serve it. */
+  /**
+   * The resource of a kind. Throws ClientError `UnknownKind` when the server does not serve it, and `InvalidRequest`
+   * when `like` names no kind.
+   */
   async resource(like: KindLike): Promise<ResourcePath> {
+    checkNamesKind(like)
     return this.cached(like) ?? (await this.describe(like))
   }
 
@@ -152,4 +156,14 @@ function readResources(apiVersion: string, body: JsonValue): GroupVersion {
     if (!byKind.has(entry.kind) || resource.verbs.includes('get')) byKind.set(entry.kind, resource)
   }
   return { byKind, byPlural }
+}
+
+/** Callers without types pass what they read from a file. */
+function checkNamesKind(like: Partial<KindLike> | undefined): void {
+  const missing = (['apiVersion', 'kind'] as const).filter((field) => typeof like?.[field] !== 'string')
+  if (missing.length > 0)
+    throw new ClientError(
+      'InvalidRequest',
+      `An object or a kind needs ${missing.join(' and ')}, a string${missing.length > 1 ? ' each' : ''}`,
+    )
 }

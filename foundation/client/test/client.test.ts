@@ -11,7 +11,7 @@ import {
 } from '@fairlead/client'
 import type { Client, WatchChange } from '@fairlead/client'
 import { isAlreadyExists, isConflict, isInvalid, isNotFound } from '@fairlead/kube'
-import type { KubeObject } from '@fairlead/kube'
+import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { describeClusters } from '../../../test/support/clusters.ts'
 import type { Cluster } from '../../../test/support/clusters.ts'
@@ -84,6 +84,31 @@ describeClusters(({ open }) => {
         'The server serves no kind Nothing in nothing.example.com/v1; install its CustomResourceDefinition or check the spelling',
     })
     expect(await fails(own.get(ConfigMap, ''))).toMatchObject({ code: 'InvalidRequest' })
+  })
+
+  test('says what a call without types lacks', async () => {
+    const own = await fresh()
+    const refused = async (call: Promise<unknown>): Promise<unknown> => {
+      const error: unknown = await call.then(
+        () => undefined,
+        (failure: unknown) => failure,
+      )
+      const { name, code, message } = error as Error & { readonly code: string }
+      return [name, code, message]
+    }
+    const invalid = (message: string): unknown => ['ClientError', 'InvalidRequest', message]
+    const noKind = invalid('An object or a kind needs apiVersion, a string')
+    const nothing = invalid('An object or a kind needs apiVersion and kind, a string each')
+    const noName = invalid('A name is needed to address one ConfigMap')
+    const object = { apiVersion: 'v1', kind: 'ConfigMap' } as KubeObject
+    expect(await refused(own.apply({ kind: 'ConfigMap', metadata: { name: 'a' } } as KubeObject))).toEqual(noKind)
+    expect(await refused(own.apply(JSON.parse('null') as KubeObject))).toEqual(nothing)
+    expect(await refused(own.create(JSON.parse('[]') as KubeObject))).toEqual(nothing)
+    expect(await refused(own.apply(object))).toEqual(noName)
+    expect(await refused(own.update(object))).toEqual(noName)
+    expect(await refused(own.patch(ConfigMap, 'a', JSON.parse('{}') as { merge: JsonObject }))).toEqual(
+      invalid('A patch needs one of merge, json and strategic'),
+    )
   })
 
   test('lists every page, at one revision, by selectors; deletes a collection', async () => {

@@ -87,9 +87,9 @@ export function kindOf(object: { readonly apiVersion: string; readonly kind: str
   return { ...parseApiVersion(object.apiVersion), kind: object.kind }
 }
 
-/** Returns namespace and name of an object. */
-export function keyOf(object: { readonly metadata: ObjectMeta }): ObjectKey {
-  return { namespace: object.metadata.namespace ?? '', name: object.metadata.name ?? '' }
+/** Returns namespace and name of an object, each empty when it has none. */
+export function keyOf(object: { readonly metadata?: ObjectMeta }): ObjectKey {
+  return { namespace: object.metadata?.namespace ?? '', name: object.metadata?.name ?? '' }
 }
 
 /** Formats a key: `namespace/name`, or `name` for cluster-scoped objects. */

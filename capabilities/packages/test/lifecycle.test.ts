@@ -1,4 +1,5 @@
 // The life of package revisions through the API, on managed and remote repositories.
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { kind, Namespace } from '@fairlead/client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -103,6 +104,42 @@ test('writes through to a remote repository, and sees what others push', async (
     (object) => object !== undefined,
   )
   expect([seen?.spec.revision, seen?.metadata.labels]).toEqual([2, { 'kpt.dev/latest-revision': 'true' }])
+})
+
+test('leaves names that are not UTF-8 and files that can be executed as others committed them', async () => {
+  const remote = stage.bareRepository('remote')
+  const clone = join(stage.folder, 'clone')
+  git(stage.folder, 'clone', '--quiet', remote, clone)
+  const latin = Buffer.concat([Buffer.from(`${clone}/`), Buffer.from('caf\xe9.txt', 'latin1')])
+  writeFileSync(latin, 'not of a package')
+  mkdirSync(join(clone, 'web'))
+  writeFileSync(
+    join(clone, 'web', 'Kptfile'),
+    'apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\npipeline: {}\n',
+  )
+  writeFileSync(join(clone, 'web', 'run.sh'), '#!/bin/sh\n', { mode: 0o755 })
+  git(clone, 'checkout', '--quiet', '-B', 'main')
+  git(clone, 'add', '--all')
+  git(clone, 'commit', '--quiet', '--message', 'By hand')
+  git(clone, 'tag', 'web/v1')
+  git(clone, 'push', '--quiet', 'origin', 'main', 'web/v1')
+  const tree = (): readonly string[] =>
+    git(remote, '-c', 'core.quotePath=true', 'ls-tree', '-r', '--format=%(objectmode) %(path)', 'main')
+      .trim()
+      .split('\n')
+  expect(tree()).toEqual(['100644 "caf\\351.txt"', '100644 web/Kptfile', '100755 web/run.sh'])
+  await stage.register('blueprints', { repo: remote })
+  await stage.create('blueprints', 'web', 'two', {
+    type: 'edit',
+    edit: { sourceRef: { name: 'blueprints.web.v1' } },
+  })
+  await stage.save('blueprints.web.two', (files) => {
+    files['run.sh'] = '#!/bin/sh\necho\n'
+    files['new.yaml'] = configMap('new')
+  })
+  await stage.setLifecycle('blueprints.web.two', 'Proposed')
+  await stage.setLifecycle('blueprints.web.two', 'Published', { approval: true })
+  expect(tree()).toEqual(['100644 "caf\\351.txt"', '100644 web/Kptfile', '100644 web/new.yaml', '100755 web/run.sh'])
 })
 
 test('a Repository stays at its address, branch and folder, however they were left out or set', async () => {

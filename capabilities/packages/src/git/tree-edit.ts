@@ -21,6 +21,7 @@ interface Entry {
 }
 
 const fileMode = '100644'
+const executableMode = '100755'
 const folderMode = '40000'
 
 /** Writes the trees of a change; returns the hash of the root, undefined without files. @throws GitError `Corrupt` */
@@ -33,40 +34,67 @@ export async function writeTree(
   if (name === undefined) {
     if (content === undefined) return undefined
     if ('tree' in content) return content.tree
-    if (base !== undefined) writer.keep(await hashesBelow(reader, base))
-    return addFiles(writer, content)
+    const before: Below = { hashes: [], executables: new Set() }
+    if (base !== undefined) await collectBelow(reader, base, '', before)
+    writer.keep(before.hashes)
+    return addFiles(writer, content, '', before.executables)
   }
   const entries = base === undefined ? new Map<string, Entry>() : await entriesOf(reader, base)
-  const before = entries.get(name)
+  const key = keyOf(name)
+  const before = entries.get(key)
   const folder = before?.mode === folderMode ? before.hash : undefined
   const hash = await writeTree(reader, writer, { base: folder, path: rest, content })
-  if (hash === undefined) entries.delete(name)
-  else entries.set(name, { mode: folderMode, hash })
+  if (hash === undefined) entries.delete(key)
+  else entries.set(key, { mode: folderMode, hash })
   return addTree(writer, entries)
 }
 
-/** Returns the hashes of a tree and of all that is below. */
-async function hashesBelow(reader: ObjectReader, tree: string): Promise<readonly string[]> {
-  const entries = [...(await entriesOf(reader, tree)).values()]
-  const folders = entries.filter(({ mode }) => mode === folderMode)
-  const below = await Promise.all(folders.map(({ hash }) => hashesBelow(reader, hash)))
-  return [tree, ...entries.map(({ hash }) => hash), ...below.flat()]
+/** Returns the bytes of a name, one a character: names that others committed stay as they are, UTF-8 or not. */
+function keyOf(name: string): string {
+  return Buffer.from(name).toString('latin1')
 }
 
-/** Adds files and the trees above them; undefined for no files. */
-function addFiles(writer: ObjectWriter, files: PackageFiles): string | undefined {
+/** Content below a tree. */
+interface Below {
+  readonly hashes: string[]
+  /** Paths of the files that may be executed, by the bytes of their names. */
+  readonly executables: Set<string>
+}
+
+async function collectBelow(reader: ObjectReader, tree: string, folder: string, below: Below): Promise<void> {
+  below.hashes.push(tree)
+  for (const [name, { mode, hash }] of await entriesOf(reader, tree)) {
+    if (mode === folderMode) await collectBelow(reader, hash, `${folder}${name}/`, below)
+    else below.hashes.push(hash)
+    if (mode === executableMode) below.executables.add(folder + name)
+  }
+}
+
+/** Adds files and the trees above them; undefined for no files. A file that could be executed before still can be. */
+function addFiles(
+  writer: ObjectWriter,
+  files: PackageFiles,
+  above: string,
+  executables: ReadonlySet<string>,
+): string | undefined {
   const entries = new Map<string, Entry>()
   const folders = new Map<string, Map<string, string | Uint8Array>>()
   for (const [path, content] of files) {
     const slash = path.indexOf('/')
-    if (slash < 0) entries.set(path, { mode: fileMode, hash: writer.add('blob', Buffer.from(content as string)) })
-    else {
+    if (slash < 0) {
+      const key = keyOf(path)
+      const mode = executables.has(above + key) ? executableMode : fileMode
+      entries.set(key, { mode, hash: writer.add('blob', Buffer.from(content as string)) })
+    } else {
       const name = path.slice(0, slash)
       const folder = folders.get(name) ?? new Map<string, string | Uint8Array>()
       folders.set(name, folder.set(path.slice(slash + 1), content))
     }
   }
-  for (const [name, folder] of folders) entries.set(name, { mode: folderMode, hash: addFiles(writer, folder)! })
+  for (const [name, folder] of folders) {
+    const key = keyOf(name)
+    entries.set(key, { mode: folderMode, hash: addFiles(writer, folder, `${above}${key}/`, executables)! })
+  }
   return addTree(writer, entries)
 }
 
@@ -74,13 +102,14 @@ function addTree(writer: ObjectWriter, entries: ReadonlyMap<string, Entry>): str
   if (entries.size === 0) return undefined
   const rows = [...entries].map(([name, { mode, hash }]) => ({
     // Git sorts by bytes, folders as if their names ended in a slash.
-    order: Buffer.from(mode === folderMode ? `${name}/` : name),
-    bytes: Buffer.concat([Buffer.from(`${mode} ${name}\0`), Buffer.from(hash, 'hex')]),
+    order: Buffer.from(mode === folderMode ? `${name}/` : name, 'latin1'),
+    bytes: Buffer.concat([Buffer.from(`${mode} ${name}\0`, 'latin1'), Buffer.from(hash, 'hex')]),
   }))
   rows.sort((a, b) => Buffer.compare(a.order, b.order))
   return writer.add('tree', Buffer.concat(rows.map(({ bytes }) => bytes)))
 }
 
+/** Returns the entries of a tree by the bytes of their names ({@link keyOf}). */
 async function entriesOf(reader: ObjectReader, tree: string): Promise<Map<string, Entry>> {
   const object = await reader.read(tree)
   if (object?.type !== 'tree') throw new GitError('Corrupt', `the tree ${tree} is missing`)
@@ -89,7 +118,7 @@ async function entriesOf(reader: ObjectReader, tree: string): Promise<Map<string
   for (let at = 0; at < content.length;) {
     const space = content.indexOf(32, at)
     const end = content.indexOf(0, space)
-    const name = content.toString('utf8', space + 1, end)
+    const name = content.toString('latin1', space + 1, end)
     entries.set(name, { mode: content.toString('latin1', at, space), hash: content.toString('hex', end + 1, end + 21) })
     at = end + 21
   }

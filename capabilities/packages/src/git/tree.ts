@@ -75,6 +75,8 @@ async function collect(
   for (const { name, kind, hash } of treeEntries(object.content)) {
     const path = folder + name
     if (isUnsafe(name)) throw new GitError('InvalidContent', `the path ${JSON.stringify(path)} is not allowed`)
+    if (name.includes('\ufffd'))
+      throw new GitError('InvalidContent', `the name of ${JSON.stringify(path)} is not UTF-8; rename it`)
     if (kind === 'link')
       throw new GitError('InvalidContent', `${path} is a symbolic link; replace it by the file that it names`)
     if (kind === 'submodule')

@@ -1,6 +1,7 @@
 // Every command that uses a cluster, with a kubeconfig whose server does not listen.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { ApiServer, kubeconfigText } from '@fairlead/apiserver'
 import { expect, test } from 'vitest'
 import { program } from '../src/index.ts'
 import { fairlead, withFolder } from './support/command.ts'
@@ -15,6 +16,7 @@ const required: Readonly<Record<string, readonly string[]>> = {
   simulate: ['rules.yaml'],
   'metacontroller rbac': ['counter'],
   'metacontroller sync': ['counter'],
+  'metacontroller record': ['counter', 'cases.json', '--to', 'http://127.0.0.1:8080'],
   'supply tree': ['workload/web'],
   'rpkg init': ['web', '--repository=blueprints', '--workspace=v1'],
   'rpkg clone': ['blueprints.web.v1', 'shop', '--repository=edge'],
@@ -77,6 +79,24 @@ test.each(sampleOf(commands, 3))('fairlead %s says that the server was refused a
       code: 1,
       stdout: '',
       stderr: `fairlead: The connection to the server 127.0.0.1:${port} was refused - did you specify the right host or port? If it is a server of this machine, start it with \`fairlead up\`.\n`,
+    })
+  }),
+)
+
+test.each([
+  ['run', '--only', 'actions'],
+  ['supply', 'tree', 'workload/web'],
+])('fairlead %s says that the login has expired', async (...args) =>
+  withFolder(async (folder) => {
+    await using server = await ApiServer.start({ authorization: 'RBAC' })
+    const { url, certificateAuthority: ca } = await server.listen()
+    const file = join(folder, 'kubeconfig')
+    writeFileSync(file, kubeconfigText({ name: 'a', server: url, ca, user: { name: 'a', token: 'expired' } }))
+    expect(await fairlead([...args, '--kubeconfig', file], { cwd: folder })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'fairlead: You must be logged in to the server (Unauthorized): renew the credentials of the kubeconfig, they are wrong or have expired.\n',
     })
   }),
 )

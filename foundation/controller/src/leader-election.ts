@@ -2,7 +2,7 @@
 // without success.
 import { Lease } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
-import { formatMicroTime, isAlreadyExists, isConflict, isNotFound } from '@fairlead/kube'
+import { StatusError, formatMicroTime, isAlreadyExists, isConflict, isNotFound } from '@fairlead/kube'
 import type { Clock } from '@fairlead/kube'
 import { Deadline } from './deadline.ts'
 import type { Logger } from './logger.ts'
@@ -44,6 +44,8 @@ export class LeaderElection {
   #seenAt = -Infinity
   #leads = false
   #hasLed = false
+  /** The message of the last attempt, if the server refused it. */
+  #problem: string | undefined
   /** Start of the last successful attempt: other candidates count from then or later. */
   #renewedAt = -Infinity
 
@@ -68,6 +70,14 @@ export class LeaderElection {
     return (
       this.#hasLed && !(this.#leads && this.#host.clock.monotonic() - this.#renewedAt < this.#options.renewDeadline)
     )
+  }
+
+  /**
+   * The reason why this process cannot lead: the server refuses to read or write the Lease, so that a user has to act.
+   * Undefined when it does not; attempts go on meanwhile.
+   */
+  get problem(): string | undefined {
+    return this.#problem
   }
 
   /** The identity of the leader, as far as it is known. */
@@ -165,6 +175,7 @@ export class LeaderElection {
     try {
       if (this.#leads && this.#seen !== undefined && (await this.#renewSeen(this.#seen, signal))) {
         this.#renewedAt = begun
+        this.#problem = undefined
         return true
       }
       const live = await this.#host.client.find(
@@ -173,7 +184,10 @@ export class LeaderElection {
         { signal },
       )
       if (live !== undefined && live.metadata.resourceVersion !== this.#seen?.metadata.resourceVersion) this.#see(live)
-      if (live !== undefined && this.#heldByAnother(live)) return false
+      if (live !== undefined && this.#heldByAnother(live)) {
+        this.#problem = undefined
+        return false
+      }
       const wanted = this.#wanted(live)
       this.#see(
         await (live === undefined
@@ -181,13 +195,21 @@ export class LeaderElection {
           : this.#host.client.update(wanted, { signal })),
       )
       this.#renewedAt = begun
+      this.#problem = undefined
       return true
     } catch (error) {
       signal.throwIfAborted()
-      if (!isConflict(error) && !isAlreadyExists(error))
-        this.#host.log.warn('Could not acquire or renew the lease', { lease: this.#leaseName(), error })
+      if (!isConflict(error) && !isAlreadyExists(error)) this.#failed(error)
       return false
     }
+  }
+
+  /** Logs a failure. One that a user has to end is logged once: it would come every two seconds. */
+  #failed(error: unknown): void {
+    const problem = refusal(error)
+    const isKnown = problem !== undefined && problem === this.#problem
+    this.#problem = problem
+    if (!isKnown) this.#host.log.warn('Could not acquire or renew the lease', { lease: this.#leaseName(), error })
   }
 
   /**
@@ -244,4 +266,11 @@ export class LeaderElection {
   #leaseName(): string {
     return `${this.#options.namespace}/${this.#options.name}`
   }
+}
+
+/** Returns the message of an error that a user has to end: the server refuses a request. Undefined for all others. */
+export function refusal(error: unknown): string | undefined {
+  return error instanceof StatusError && error.code < 500 && error.code !== 429 && error.code !== 408
+    ? error.message
+    : undefined
 }

@@ -317,7 +317,12 @@ export class Manager implements AsyncDisposable {
         secret: options.certificateSecret,
       }),
     )
-    const checks = [{ name: 'informers', check: () => this.#notListed() }, ...(options.checks ?? [])]
+    const elected = this.#election ?? this.shards
+    const checks = [
+      { name: 'informers', check: () => this.#notListed() },
+      ...(elected === undefined ? [] : [{ name: 'lease', check: () => elected.problem }]),
+      ...(options.checks ?? []),
+    ]
     this.#server = this.#served.use(
       await ManagerServer.start({ ...options, checks }, { client, clock, log, metrics, certificates }),
     )

@@ -1,11 +1,15 @@
-// A process works only while it holds its Lease: it keeps the Lease while it stops, and writes nothing after a pause
-// in which another process may have taken over.
+// A process works only while it holds its Lease: it keeps the Lease while it stops, writes nothing after a pause in
+// which another process may have taken over, and says why it gets none.
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import { request } from 'node:https'
+import { text } from 'node:stream/consumers'
 import { ApiServer } from '@fairlead/apiserver'
 import { Client, ConfigMap } from '@fairlead/client'
-import { Manager } from '@fairlead/controller'
-import type { ManagerOptions, ReconcileContext } from '@fairlead/controller'
+import { Manager, silentLogger } from '@fairlead/controller'
+import type { Logger, ManagerOptions, ReconcileContext } from '@fairlead/controller'
 import { FakeClock } from '@fairlead/kube'
-import type { Clock } from '@fairlead/kube'
+import type { Clock, KubeObject } from '@fairlead/kube'
 import { expect, test } from 'vitest'
 import { recorded } from '../../../test/support/recorded-client.ts'
 import { turns, until } from '../../../test/support/until.ts'
@@ -19,6 +23,35 @@ async function pass(clock: FakeClock, seconds: number): Promise<void> {
     await turns()
   }
 }
+
+async function readyz(manager: Manager): Promise<string> {
+  const sent = request({ port: manager.server!.port, path: '/readyz', agent: false, rejectUnauthorized: false }).end()
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  return text(response)
+}
+
+/** The rights of the user `worker`. */
+const rights: readonly KubeObject[] = [
+  {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
+    metadata: { name: 'worker' },
+    rules: [
+      {
+        apiGroups: ['coordination.k8s.io'],
+        resources: ['leases'],
+        verbs: ['get', 'list', 'create', 'update', 'delete'],
+      },
+    ],
+  },
+  {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: { name: 'worker' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'worker' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'worker' }],
+  },
+]
 
 function input(value: string): ConfigMap {
   const metadata = { namespace: 'default', name: 'input', labels: { role: 'input' } }
@@ -148,3 +181,36 @@ test.each<[string, (identity: string) => Partial<ManagerOptions>]>([
   await until('the first one has noticed', () => !(first.leads && first.owns('default')))
   expect(second.leads && second.owns('default')).toBe(true)
 })
+
+test.each<[string, Partial<ManagerOptions>, string]>([
+  ['leader', { leaderElection: { ...lease, identity: 'a' } }, 'get'],
+  ['replica with shards', { shards: { ...lease, identity: 'a', count: 1 } }, 'list'],
+])(
+  'a %s without rights to Leases is not ready, says once which right is missing, and works once it has it',
+  async (_, part, verb) => {
+    await using server = await ApiServer.start({ authorization: 'RBAC' })
+    const admin = server.client()
+    const clock = new FakeClock()
+    const warnings: string[] = []
+    const logger: Logger = {
+      ...silentLogger,
+      warn: (message, fields) => void warnings.push(`${message}: ${(fields?.['error'] as Error).message}`),
+      child: () => silentLogger,
+    }
+    const { transport } = server.client({ as: { name: 'worker', groups: [] } })
+    await using manager = await Manager.start({
+      client: new Client({ transport, clock }),
+      random: () => 0,
+      logger,
+      ...part,
+      server: { host: '127.0.0.1', port: 0 },
+    })
+    await pass(clock, 20)
+    const denied = `cannot ${verb} resource "leases" in API group "coordination.k8s.io"`
+    expect(warnings.filter((line) => line.includes(denied))).toHaveLength(1)
+    expect(await readyz(manager)).toContain('[-]lease: leases.coordination.k8s.io "test')
+    for (const object of rights) await admin.create(object)
+    await pass(clock, 10)
+    expect([await readyz(manager), manager.owns('default') && manager.leads]).toEqual(['ok', true])
+  },
+)

@@ -26,12 +26,13 @@ export async function checkRights(
 ): Promise<Finding> {
   const check = `rights of ${name}`
   const wanted = rules.flatMap(rightsOf)
-  const missing: JsonObject[] = []
+  const refused = new Set<JsonObject>()
   const left = wanted.values()
   const work = async (): Promise<void> => {
-    for (const right of left) if (!(await isAllowed(right, client, account))) missing.push(right)
+    for (const right of left) if (!(await isAllowed(right, client, account))) refused.add(right)
   }
   await Promise.all(Array.from({ length: concurrency }, work))
+  const missing = wanted.filter((right) => refused.has(right))
   const who = account === undefined ? 'you have' : `service account ${account.namespace}/${account.name} has`
   if (missing.length === 0) return ok(check, `${who} all ${wanted.length}`)
   const some = missing.slice(0, listed).map(textOf).join(', ')

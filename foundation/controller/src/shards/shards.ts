@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { Lease } from '@fairlead/client'
 import type { Clock } from '@fairlead/kube'
 import { Deadline } from '../deadline.ts'
-import { LeaderElection } from '../leader-election.ts'
+import { LeaderElection, refusal } from '../leader-election.ts'
 import type { LeaderElectionHost, LeaderElectionOptions } from '../leader-election.ts'
 import { planShards, shardOf } from './shard-plan.ts'
 
@@ -58,6 +58,8 @@ export class Shards {
   readonly #elections: readonly LeaderElection[]
   readonly #held = new Map<number, Held>()
   readonly #sightings = new Map<string, Sighting>()
+  /** The message of the last round, if the server refused a request of it. */
+  #problem: string | undefined
 
   constructor(
     options: ShardOptions & { readonly identity: string },
@@ -90,6 +92,11 @@ export class Shards {
     return false
   }
 
+  /** The reason why this replica can hold no shard, as {@link LeaderElection.problem}. */
+  get problem(): string | undefined {
+    return this.#member.problem ?? this.#problem
+  }
+
   /** Returns the shard of a namespace; 0 for cluster-scoped work. */
   shardOf(namespace: string | undefined): number {
     return shardOf(namespace, this.count)
@@ -114,8 +121,9 @@ export class Shards {
       using round = new Deadline(this.#clock, this.#deadline, signal, 'The shards could not be renewed in time')
       try {
         await this.#round(round.signal)
+        this.#problem = undefined
       } catch (error) {
-        if (!signal.aborted) this.#host.log.warn('Could not renew the shards', { error })
+        if (!signal.aborted) this.#failed(error)
       }
       await this.#clock.sleep(this.#retry * (1 + 0.2 * this.#host.random()), signal).catch(() => {})
     }
@@ -152,6 +160,14 @@ export class Shards {
       if (lease !== undefined) this.#elections[shard]!.observe(lease, this.#sightings.get(lease.metadata.name!)!.at)
       if (await this.#elections[shard]!.attempt(signal)) this.#gain(shard)
     }
+  }
+
+  /** Logs a failure of a round; one that a user has to end is logged once. */
+  #failed(error: unknown): void {
+    const problem = refusal(error)
+    const isKnown = problem !== undefined && problem === this.#problem
+    this.#problem = problem
+    if (!isKnown) this.#host.log.warn('Could not renew the shards', { error })
   }
 
   /** A lease expires relative to the time when its last change was observed here; no clocks are compared. */

@@ -77,7 +77,7 @@ const rules = [
     unless: [/\{@link|self ?link|link-local|symlink|hard link|hyperlink|fs\.link/],
   },
   // Tokens have audiences, and a token may be for one audience.
-  { pattern: /\baudience\b/, say: 'watcherCount', under: /\/storage\// },
+  { pattern: /\baudience\b/, say: 'watcherCount', under: /apiserver\/src\/storage\// },
   {
     pattern: /\bfloors?\b/,
     say: 'compactedRevision',

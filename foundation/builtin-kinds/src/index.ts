@@ -7,11 +7,14 @@ export type {
   ResourceOrigin,
   SubresourceDefinition,
   TablePrinter,
+  BodyDecoder,
   VersionDefinition,
 } from './definition/resource-definition.ts'
 export type { Draft, Strategy, Validation, WriteContext } from './definition/strategy.ts'
 
 // tables
+export { templateGeneration } from './workloads/stateful-set.ts'
+export { scalePrinter } from './printers/workloads.ts'
 export { builtinGroups } from './tables/groups.ts'
 export { builtinSchema, namedSchema, schemaName } from './tables/builtin-tables.ts'
 export { defaultPrinter } from './printers/column.ts'

@@ -109,9 +109,9 @@ function conversionOf(group: string, kind: string): Pick<ResourceDefinition, 'co
 function decoderOf(apiVersion: string, kind: string): Pick<VersionDefinition, 'decode'> {
   if (schemaName(apiVersion, kind) === undefined) return {}
   return {
-    decode(body) {
+    decode(body, decoder) {
       const type = messageOfKind(apiVersion, kind)
-      return type === undefined ? { object: body, unknownFields: [] } : typedForm(type, body)
+      return type === undefined ? { object: body, unknownFields: [] } : typedForm(type, body, decoder)
     },
   }
 }

@@ -16,7 +16,6 @@ import {
   priorityClassStrategy,
   resourceQuotaStrategy,
   runtimeClassStrategy,
-  serviceCidrStrategy,
 } from './cluster/control-plane.ts'
 import { definitionStrategy } from './cluster/custom-resource-definition.ts'
 import { certificateRequestStrategy } from './cluster/certificate-request.ts'
@@ -27,6 +26,7 @@ import { namespaceStrategy } from './core/namespace.ts'
 import { configMapStrategy, secretStrategy } from './core/secret.ts'
 import { serviceStrategy } from './core/service.ts'
 import { endpointsStrategy, endpointSliceStrategy } from './networking/endpoints.ts'
+import { ipAddressStrategy, serviceCidrStrategy } from './networking/service-cidr.ts'
 import { ingressClassStrategy, ingressStrategy, networkPolicyStrategy } from './networking/ingress.ts'
 import { podStrategy } from './pods/pod.ts'
 import { podTemplateStrategy } from './pods/pod-template.ts'
@@ -36,9 +36,10 @@ import {
   attachmentStrategy,
   attributesClassStrategy,
   csiDriverStrategy,
-  storageClassStrategy,
-  volumeStrategy,
-} from './storage/volumes.ts'
+  csiNodeStrategy,
+  storageCapacityStrategy,
+} from './storage/csi.ts'
+import { storageClassStrategy, volumeStrategy } from './storage/volumes.ts'
 import type { ResourceRow } from './tables/builtin-tables.ts'
 import { normalizeForStorage, zeroStatus } from './go-types/typed-form.ts'
 import { deploymentStrategy, replicaSetStrategy, replicationControllerStrategy } from './workloads/deployment.ts'
@@ -82,6 +83,7 @@ const strategies: Readonly<Record<string, Strategy>> = {
   'flowcontrol.apiserver.k8s.io/PriorityLevelConfiguration': priorityLevelStrategy,
   'networking.k8s.io/Ingress': ingressStrategy,
   'networking.k8s.io/IngressClass': ingressClassStrategy,
+  'networking.k8s.io/IPAddress': ipAddressStrategy,
   'networking.k8s.io/NetworkPolicy': networkPolicyStrategy,
   'networking.k8s.io/ServiceCIDR': serviceCidrStrategy,
   'node.k8s.io/RuntimeClass': runtimeClassStrategy,
@@ -92,6 +94,8 @@ const strategies: Readonly<Record<string, Strategy>> = {
   'rbac.authorization.k8s.io/RoleBinding': bindingStrategy,
   'scheduling.k8s.io/PriorityClass': priorityClassStrategy,
   'storage.k8s.io/CSIDriver': csiDriverStrategy,
+  'storage.k8s.io/CSINode': csiNodeStrategy,
+  'storage.k8s.io/CSIStorageCapacity': storageCapacityStrategy,
   'storage.k8s.io/StorageClass': storageClassStrategy,
   'storage.k8s.io/VolumeAttachment': attachmentStrategy,
   'storage.k8s.io/VolumeAttributesClass': attributesClassStrategy,

@@ -1,5 +1,13 @@
 // Access reviews (authorization.k8s.io): takes a review object and returns it with its status.
-import { badRequest, fieldErrors, invalid } from '@fairlead/kube'
+import {
+  badRequest,
+  fieldErrors,
+  invalid,
+  labelValue,
+  parseFieldSelector,
+  parseLabelSelector,
+  qualifiedName,
+} from '@fairlead/kube'
 import type { FieldError, JsonValue, KubeObject, MutableJsonObject, UserInfo } from '@fairlead/kube'
 import type { Attributes, Authorizer } from '../identity/authorizer.ts'
 
@@ -14,9 +22,15 @@ export interface AccessReviewContext {
 /** Answers one kind of review. Throws a StatusError 422 or 400 for an invalid review. */
 export type AccessReview = (object: KubeObject, context: AccessReviewContext) => KubeObject
 
+interface SelectorRequirement {
+  readonly key?: string
+  readonly operator?: string
+  readonly values?: readonly string[] | null
+}
+
 interface SelectorAttributes {
   readonly rawSelector?: string
-  readonly requirements?: readonly unknown[] | null
+  readonly requirements?: readonly SelectorRequirement[] | null
 }
 
 interface ResourceAttributes {
@@ -86,7 +100,54 @@ function specOf(object: KubeObject): ReviewSpec {
 
 function withDecision(object: KubeObject, spec: ReviewSpec, user: UserInfo, authorizer: Authorizer): KubeObject {
   const { allowed, reason } = authorizer.authorize(attributesOf(spec, user))
-  return { ...object, status: reason === '' ? { allowed } : { allowed, reason } }
+  const evaluationError = selectorProblems(spec.resourceAttributes ?? {}).join('; ')
+  return {
+    ...object,
+    status: { allowed, ...(reason !== '' && { reason }), ...(evaluationError !== '' && { evaluationError }) },
+  }
+}
+
+/** Returns which selectors of a review are not taken into account, because they cannot be read. */
+function selectorProblems({ fieldSelector, labelSelector }: ResourceAttributes): string[] {
+  const problem = (name: string, all: readonly boolean[]): string[] => {
+    if (!all.includes(false)) return []
+    const extent = all.includes(true) ? 'partially ignored' : 'ignored'
+    return [`spec.resourceAttributes.${name} ${extent} due to parse error`]
+  }
+  const isReadable = (raw: string, read: (text: string) => unknown): boolean => {
+    try {
+      read(raw)
+      return true
+    } catch {
+      return false
+    }
+  }
+  const readable = (
+    selector: SelectorAttributes | null | undefined,
+    read: (text: string) => unknown,
+    isRequirement: (requirement: SelectorRequirement) => boolean,
+  ): boolean[] => {
+    const { rawSelector = '', requirements } = selector ?? {}
+    return [
+      ...(rawSelector === '' ? [] : [isReadable(rawSelector, read)]),
+      ...(requirements ?? []).map((requirement) => isRequirement(requirement)),
+    ]
+  }
+  return [
+    ...problem('fieldSelector', readable(fieldSelector, parseFieldSelector, isFieldRequirement)),
+    ...problem('labelSelector', readable(labelSelector, parseLabelSelector, isLabelRequirement)),
+  ]
+}
+
+function isFieldRequirement({ operator = '', values }: SelectorRequirement): boolean {
+  return (operator === 'In' || operator === 'NotIn') && (values ?? []).length === 1
+}
+
+function isLabelRequirement({ key = '', operator = '', values }: SelectorRequirement): boolean {
+  if (!['In', 'NotIn', 'Exists', 'DoesNotExist'].includes(operator) || qualifiedName(key).length > 0) return false
+  const isSet = operator === 'In' || operator === 'NotIn'
+  const given = values ?? []
+  return isSet ? given.length > 0 && given.every((value) => labelValue(value).length === 0) : given.length === 0
 }
 
 function attributesOf({ resourceAttributes, nonResourceAttributes }: ReviewSpec, user: UserInfo): Attributes {

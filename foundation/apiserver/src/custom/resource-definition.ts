@@ -49,14 +49,22 @@ export function resourceDefinitionFrom(
   }
 }
 
+/** Returns the warning about a deprecated version: it names the newest version that may be used instead. */
+function defaultDeprecation({ name }: DefinitionVersion, { spec }: CustomResourceDefinition, kind: string): string {
+  const warning = `${spec.group}/${name} ${kind} is deprecated`
+  const [newest] = spec.versions
+    .filter((other) => other.served === true && other.deprecated !== true && compareVersions(other.name, name) < 0)
+    .toSorted((a, b) => compareVersions(a.name, b.name))
+  return newest === undefined ? warning : `${warning}; use ${spec.group}/${newest.name} ${kind}`
+}
+
 function versionDefinition(version: DefinitionVersion, crd: CustomResourceDefinition, kind: string): VersionDefinition {
   const { scale } = version.subresources ?? {}
-  const apiVersion = `${crd.spec.group}/${version.name}`
   return {
     name: version.name,
     served: version.served === true,
     ...(version.deprecated === true
-      ? { deprecated: true, deprecationWarning: version.deprecationWarning ?? `${apiVersion} ${kind} is deprecated` }
+      ? { deprecated: true, deprecationWarning: version.deprecationWarning ?? defaultDeprecation(version, crd, kind) }
       : {}),
     verbs,
     subresources: subresourcesOf(version, kind),

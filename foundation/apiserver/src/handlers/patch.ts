@@ -109,7 +109,10 @@ async function patchedObject(
   const { value, shown } = await patchedValue(scope.resource.version.schema, asJson(current), type, patch)
   await yieldIfLong()
   const { managedFields } = current.metadata
-  return decodePatched(kindOfResource(scope.resource), value, shown, validation, registry, repeated, managedFields)
+  const kind = kindOfResource(scope.resource)
+  const expected: ExpectedKind =
+    type === strategicPatchType ? { ...kind, decode: (body) => kind.decode(body, 'unstructured') } : kind
+  return decodePatched(expected, value, shown, validation, registry, repeated, managedFields)
 }
 
 /** A patched document, and its form in error messages. */
@@ -248,6 +251,7 @@ export function readPatch(
 function parsePatch(source: PatchSource, type: string, repeated: string[]): JsonValue {
   if (!(source instanceof Uint8Array)) return source.json
   const prefix = type === jsonPatchType ? 'json patch ' : ''
+  const problem = type === strategicPatchType ? '' : 'error decoding patch: '
   try {
     return parseJson(source, {
       maxKeys: keyLimit,
@@ -255,7 +259,7 @@ function parsePatch(source: PatchSource, type: string, repeated: string[]): Json
     })
   } catch (error) {
     if (error instanceof JsonSyntaxError && error.code === 'JsonTooManyKeys') throw tooManyValues()
-    if (error instanceof JsonSyntaxError) throw badRequest(`error decoding patch: ${error.message}`)
+    if (error instanceof JsonSyntaxError) throw badRequest(`${problem}${error.message}`)
     throw error
   }
 }

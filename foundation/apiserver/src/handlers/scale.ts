@@ -18,8 +18,9 @@ import {
   trackUpdate,
 } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject, LabelSelector, MutableJsonObject, ReplicasPaths } from '@fairlead/kube'
-import { builtinSchema, resourceName } from '@fairlead/builtin-kinds'
+import { builtinSchema, resourceName, scalePrinter } from '@fairlead/builtin-kinds'
 import type { ServerResponse } from '../http/message.ts'
+import type { ObjectOutput } from '../response/output-negotiation.ts'
 import { valueResponse } from '../response/response.ts'
 import { patchOptions, writeOptions } from '../request/write-options.ts'
 import type { WriteOptions } from '../request/write-options.ts'
@@ -33,6 +34,7 @@ import { objectKey } from './request-scope.ts'
 import type { PresentedForm, RequestScope } from './request-scope.ts'
 import type { ServerDependencies } from './server-dependencies.ts'
 import { timestamp } from '../objects/timestamp.ts'
+import { transformObject } from '../views/transforms.ts'
 import { originRules } from '../objects/origin-rules.ts'
 import { applyPatchType } from '../http/media-type.ts'
 
@@ -57,9 +59,9 @@ const builtinPaths: ScalePaths = {
  * @throws StatusError
  */
 export async function handleScale(server: ServerDependencies, scope: RequestScope): Promise<ServerResponse> {
-  const { form } = scope.output.object(scope.resource, scope.subresource)
+  const output = scope.output.object(scope.resource, scope.subresource)
   const { verb } = scope
-  const respond = (object: KubeObject): ServerResponse => valueResponse(200, asJson(scaleOf(object, scope)), form)
+  const respond = (object: KubeObject): ServerResponse => scaleResponse(server, scope, output, scaleOf(object, scope))
   if (verb === 'get') {
     const entry = await server.store.get(
       resourceName(scope.resource.definition),
@@ -93,6 +95,19 @@ export async function handleScale(server: ServerDependencies, scope: RequestScop
     },
   )
   return respond(written.object)
+}
+
+/** Returns a Scale as the client requested it; that of a custom resource has no Table. */
+function scaleResponse(
+  server: ServerDependencies,
+  scope: RequestScope,
+  { form, negotiated: { transform } }: ObjectOutput,
+  scale: KubeObject,
+): ServerResponse {
+  const printed = { definition: { group: 'autoscaling', kind: 'Scale' }, version: { printer: scalePrinter } }
+  const hasForms = !originRules(scope.resource.definition).isUnstructured
+  const body = hasForms ? transformObject(scale, transform, printed, scope.query, server.clock.now()) : scale
+  return valueResponse(200, body as JsonObject, form)
 }
 
 /** A write of a Scale: from the current Scale to the requested one, managedFields included. */

@@ -1,7 +1,7 @@
 // The rules that differ by the origin of a resource, one object per origin. The real server has two stacks: typed
 // resources with a route per verb (k8s.io/apiserver, generic registry) and unstructured ones behind one handler
 // (k8s.io/apiextensions-apiserver, customresource_handler.go).
-import type { ResourceDefinition, ResourceOrigin, VersionDefinition } from '@fairlead/builtin-kinds'
+import type { BodyDecoder, ResourceDefinition, ResourceOrigin, VersionDefinition } from '@fairlead/builtin-kinds'
 import { cloneJson, isJsonObject } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
 import { applyPatchType, jsonPatchType, mergePatchType, strategicPatchType } from '../http/media-type.ts'
@@ -45,7 +45,7 @@ export interface OriginRules {
   /** The last page of a list has an empty `continue`. */
   readonly hasEmptyContinue: boolean
   /** Decodes a body of a version. @throws TypeMismatch */
-  decode(version: VersionDefinition, body: JsonObject): DecodedBody
+  decode(version: VersionDefinition, body: JsonObject, decoder?: BodyDecoder): DecodedBody
   /** Returns the form in which an object is stored. */
   storedForm(object: JsonObject): JsonObject
 }
@@ -62,10 +62,10 @@ const builtin: OriginRules = {
   requiresKnownFinalizers: true,
   statusKeepsMetadata: false,
   hasEmptyContinue: false,
-  decode: (version, body) =>
+  decode: (version, body, decoder) =>
     keepEmptyManagedFields(
       body,
-      version.decode?.(body) ?? { object: cloneJson(body) as JsonObject, unknownFields: [] },
+      version.decode?.(body, decoder) ?? { object: cloneJson(body) as JsonObject, unknownFields: [] },
     ),
   storedForm,
 }

@@ -19,6 +19,7 @@ import {
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import type { ServerRequest } from '../http/message.ts'
 import { TypeMismatch } from '@fairlead/builtin-kinds'
+import type { BodyDecoder } from '@fairlead/builtin-kinds'
 import type { RegistryReader, ServedResource } from '../registry/registry.ts'
 import type { FieldValidation } from './write-options.ts'
 import type { Encoding } from '../http/media-type.ts'
@@ -69,14 +70,19 @@ export interface ExpectedKind {
   readonly kind: string
   /** Bodies are unstructured: JSON or YAML, with the `kind` of the object in them. */
   readonly isUnstructured: boolean
-  decode(body: JsonObject): DecodedBody
+  decode(body: JsonObject, decoder?: BodyDecoder): DecodedBody
 }
 
 /** Returns the kind of a resource. */
 export function kindOfResource({ definition, version, apiVersion }: ServedResource): ExpectedKind {
   const rules = originRules(definition)
   const { isUnstructured } = rules
-  return { apiVersion, kind: definition.kind, isUnstructured, decode: (body) => rules.decode(version, body) }
+  return {
+    apiVersion,
+    kind: definition.kind,
+    isUnstructured,
+    decode: (body, decoder) => rules.decode(version, body, decoder),
+  }
 }
 
 /** Returns the bytes of a body. @throws StatusError 413 */

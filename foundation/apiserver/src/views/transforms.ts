@@ -1,10 +1,11 @@
 // Transformations that a client may request: Tables for kubectl, PartialObjectMetadata for clients that need only
 // metadata.
 import { asJson, badRequest, goQuote, notAcceptable } from '@fairlead/kube'
-import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import { templateGeneration } from '@fairlead/builtin-kinds'
+import type { JsonObject, JsonValue, KubeObject, ObjectMeta } from '@fairlead/kube'
 import type { Encoding, Transform } from '../http/media-type.ts'
 import type { ServedResource } from '../registry/registry.ts'
-import type { TablePrinter } from '@fairlead/builtin-kinds'
+import type { ResourceDefinition, TablePrinter, VersionDefinition } from '@fairlead/builtin-kinds'
 
 const metaVersions: ReadonlySet<string> = new Set(['v1', 'v1beta1'])
 const metadataKinds: ReadonlySet<string> = new Set(['PartialObjectMetadata', 'PartialObjectMetadataList'])
@@ -29,7 +30,15 @@ export function includeObjectOf(query: URLSearchParams): IncludeObject {
 
 /** Returns type and metadata of an object. */
 export function partialMetadata(object: KubeObject, version: string): KubeObject {
-  return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}`, metadata: object.metadata }
+  return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}`, metadata: unconvertedMetadata(object) }
+}
+
+/** Returns the metadata before the conversion to a version, which adds an annotation to DaemonSets. */
+function unconvertedMetadata({ apiVersion, kind, metadata }: KubeObject): ObjectMeta {
+  if (kind !== 'DaemonSet' || apiVersion !== 'apps/v1' || metadata.annotations === undefined) return metadata
+  const { [templateGeneration]: _converted, ...annotations } = metadata.annotations
+  const { annotations: _all, ...rest } = metadata
+  return Object.keys(annotations).length === 0 ? rest : { ...metadata, annotations }
 }
 
 /** Options of the Tables of one request. */
@@ -72,6 +81,12 @@ function rowObject(object: KubeObject, { include, version }: TableOptions): Json
   return asJson(include === 'Object' ? object : partialMetadata(object, version))
 }
 
+/** The group, kind and printer that the forms of an object depend on. */
+export interface Printed {
+  readonly definition: Pick<ResourceDefinition, 'group' | 'kind'>
+  readonly version: Pick<VersionDefinition, 'printer'>
+}
+
 /**
  * Returns one object as the client requested it.
  * @throws StatusError 400, 406
@@ -79,7 +94,7 @@ function rowObject(object: KubeObject, { include, version }: TableOptions): Json
 export function transformObject(
   object: KubeObject,
   transform: Transform | undefined,
-  { definition, version }: ServedResource,
+  { definition, version }: Printed,
   query: URLSearchParams,
   now: number,
 ): KubeObject | JsonObject {

@@ -1,8 +1,18 @@
 // Leases, nodes, quotas, priority and runtime classes: kinds of the control plane with few rules of their own.
-import type { FieldError, KubeObject, MutableJsonObject } from '@fairlead/kube'
+import type { FieldError, JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath, labelValue, qualifiedName } from '@fairlead/kube'
 import type { Draft, Strategy } from '../definition/strategy.ts'
-import { immutable, invalidWith, labelName, nonNegative, oneOf, positive } from '../checks.ts'
+import {
+  duplicateStruct,
+  immutable,
+  invalidWith,
+  labelErrors,
+  labelName,
+  nonNegative,
+  oneOf,
+  positive,
+  repeatedIndices,
+} from '../checks.ts'
 import {
   draftAt,
   draftsAt,
@@ -17,8 +27,11 @@ import {
   stringAt,
   stringsAt,
 } from '../fields.ts'
-import { invalidInternal } from '../go-types/internal-form.ts'
+import { internalMessage, invalidInternal } from '../go-types/internal-form.ts'
+import { messageType } from '../go-types/message-type.ts'
 import { isCidr } from '../addresses/cidr.ts'
+import { resourceErrors } from '../pods/resource-validation.ts'
+import { tolerationErrors } from '../pods/scheduling-validation.ts'
 import { limitRangeErrors, quotaQuantityErrors, quotaSpecErrors } from '../policy/limit-validation.ts'
 
 /**
@@ -33,9 +46,6 @@ export const leaseStrategy: Strategy = {
   validate: leaseErrors,
   validateUpdate: leaseErrors,
 }
-
-/** The strategy of ServiceCIDRs. */
-export const serviceCidrStrategy: Strategy = { keepsStatusOnCreate: true }
 
 /** The strategy of Nodes. Missing capacity is zero. */
 export const nodeStrategy: Strategy = {
@@ -130,8 +140,27 @@ export const priorityClassStrategy: Strategy = {
 
 /** The strategy of RuntimeClasses. */
 export const runtimeClassStrategy: Strategy = {
-  validate: (object) => labelName('handler', stringAt(object, 'handler')),
+  validate: (object) => [
+    ...labelName('handler', stringAt(object, 'handler')),
+    ...(object['overhead'] !== undefined
+      ? resourceErrors('overhead', { limits: mapAt(object, 'overhead', 'podFixed') }, new Set())
+      : []),
+    ...labelErrors('scheduling.nodeSelector', mapAt(object, 'scheduling', 'nodeSelector')),
+    ...schedulingTolerationErrors(objectsAt(object, 'scheduling', 'tolerations')),
+  ],
   validateUpdate: (object, old) => immutable('handler', stringAt(object, 'handler'), stringAt(old, 'handler')),
+}
+
+function schedulingTolerationErrors(tolerations: readonly JsonObject[]): FieldError[] {
+  const field = 'scheduling.tolerations'
+  const keys = tolerations.map((toleration) =>
+    JSON.stringify(['key', 'operator', 'value', 'effect'].map((name) => stringAt(toleration, name))),
+  )
+  const type = messageType('k8s.io.api.core.v1.Toleration')
+  const repeated = [...repeatedIndices(keys)].map((index) =>
+    duplicateStruct(fieldPath(field, index), internalMessage(type, tolerations[index]!)),
+  )
+  return [...tolerationErrors(field, tolerations), ...repeated]
 }
 
 function dropElectionFields(object: Draft, old: KubeObject | undefined): void {

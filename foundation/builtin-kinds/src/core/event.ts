@@ -1,6 +1,6 @@
 // Events: one kind in two groups. Stored as core/v1, served as either; events.k8s.io is validated strictly.
 import type { FieldError, JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
-import { asObject, fieldErrors, qualifiedName } from '@fairlead/kube'
+import { asObject, fieldErrors, pathSegmentName, qualifiedName } from '@fairlead/kube'
 import { messageOfKind } from '../go-types/message-type.ts'
 import type { Strategy } from '../definition/strategy.ts'
 import { immutable, invalidWith } from '../checks.ts'
@@ -9,6 +9,7 @@ import { typedForm } from '../go-types/typed-form.ts'
 
 /** The strategy of events of the core group. */
 export const coreEventStrategy: Strategy = {
+  validateName: (name) => pathSegmentName(name),
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: true,
   validate: (object) => namespaceErrors(object, 'involvedObject'),

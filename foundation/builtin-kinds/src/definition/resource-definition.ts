@@ -8,6 +8,12 @@ export class TypeMismatch extends Error {
   readonly code = 'TypeMismatch'
 }
 
+/**
+ * The decoder that messages are those of: `json` of Go's JSON package, `unstructured` of apimachinery's converter from
+ * unstructured objects, which strategic merge patches go through.
+ */
+export type BodyDecoder = 'json' | 'unstructured'
+
 /** A subresource in discovery. */
 export interface SubresourceDefinition {
   readonly name: string
@@ -52,7 +58,10 @@ export interface VersionDefinition {
    * empty required values are added. Omitted for custom resources, which are pruned by their schema. Throws
    * {@link TypeMismatch} with Go's message.
    */
-  decode?(body: JsonObject): { readonly object: JsonObject; readonly unknownFields: readonly string[] }
+  decode?(
+    body: JsonObject,
+    decoder?: BodyDecoder,
+  ): { readonly object: JsonObject; readonly unknownFields: readonly string[] }
   /** JSON paths of `scale` (custom resources). */
   readonly scale?: {
     readonly specReplicasPath: string

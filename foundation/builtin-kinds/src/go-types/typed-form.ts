@@ -5,6 +5,7 @@ import { isJsonArray, isJsonObject } from '@fairlead/kube'
 import type { MessageField, MessageType } from './message-type.ts'
 import { messageOfKind } from './message-type.ts'
 import { TypeMismatch } from '../definition/resource-definition.ts'
+import type { BodyDecoder } from '../definition/resource-definition.ts'
 import { roundedToMilli, specialForm, specialZero } from './special-form.ts'
 
 /** A decoded body, and the paths of its unknown fields in the order of the body. */
@@ -17,9 +18,10 @@ export interface TypedForm {
  * Decodes a body as a kind. The result is a deep copy and may be changed.
  * @throws TypeMismatch with the message of Go's decoder
  */
-export function typedForm(type: MessageType, body: JsonObject): TypedForm {
-  const reader = new Reader()
-  return { object: reader.message(type, body, true), unknownFields: reader.unknownFields }
+export function typedForm(type: MessageType, body: JsonObject, decoder: BodyDecoder = 'json'): TypedForm {
+  const reader = new Reader(decoder)
+  const object = reader.message(type, body, true)
+  return { object, unknownFields: decoder === 'json' ? reader.unknownFields : reader.unknownFields.toSorted() }
 }
 
 /** Returns the JSON of Go's zero value of a message. */
@@ -96,6 +98,7 @@ function inOrder(type: MessageType, object: MutableJsonObject): MutableJsonObjec
 const maxDepth = 1000
 
 class Reader {
+  readonly #decoder: BodyDecoder
   readonly unknownFields: string[] = []
   /** Field names, keys and indices down to the current value, for unknown fields. */
   readonly #path: (string | number)[] = []
@@ -103,11 +106,15 @@ class Reader {
   readonly #fields: string[] = []
   #depth = 0
 
+  constructor(decoder: BodyDecoder = 'json') {
+    this.#decoder = decoder
+  }
+
   message(type: MessageType, body: JsonObject, hasTypeMeta: boolean): MutableJsonObject {
     if (++this.#depth > maxDepth) throw new TypeMismatch('exceeded max depth')
     const found: MutableJsonObject = {}
     const embedsTypeMeta = (hasTypeMeta || isKind(type)) && !type.byJsonName.has('kind')
-    for (const [name, value] of Object.entries(body)) {
+    for (const [name, value] of this.#decoder === 'json' ? Object.entries(body) : inTypeOrder(type, body)) {
       if (embedsTypeMeta && (name === 'kind' || name === 'apiVersion')) {
         if (typeof value !== 'string' && value !== null) this.#mismatch(value, type, name, 'string')
         continue
@@ -205,12 +212,45 @@ class Reader {
   }
 
   #mismatch(value: JsonValue, owner: MessageType, field: string | undefined, type: string): never {
+    if (this.#decoder === 'unstructured') throw new TypeMismatch(restoreError(value, type))
     const path = field === undefined ? this.#fields : [...this.#fields, field]
     const place = `${owner.name.slice(owner.name.lastIndexOf('.') + 1)}.${path.join('.')}`
     throw new TypeMismatch(
       `json: cannot unmarshal ${describe(value, type)} into Go struct field ${place} of type ${type}`,
     )
   }
+}
+
+/** Returns the entries of an object in the order of its type, those of unknown fields last. */
+function inTypeOrder(type: MessageType, body: JsonObject): [string, JsonValue][] {
+  const position = ([name]: [string, JsonValue]): number => type.positions.get(name) ?? type.positions.size
+  return Object.entries(body).toSorted((a, b) => position(a) - position(b))
+}
+
+/** The kinds of Go types that the converter from unstructured objects converts to one another. */
+const convertibleKinds: Readonly<Record<string, readonly string[]>> = {
+  int64: ['string', 'int32', 'int64', 'float64'],
+  float64: ['int32', 'int64', 'float64'],
+}
+
+/** Returns the message of apimachinery's converter for a value that is not of a type. */
+function restoreError(value: JsonValue, type: string): string {
+  const kind = kindOfValue(value)
+  if (type.startsWith('[]')) return `cannot restore slice from ${kind}`
+  if (type.startsWith('map[')) return `cannot restore map from ${kind}`
+  if (type.includes('.')) return `cannot restore struct from: ${kind}`
+  return (convertibleKinds[kind] ?? []).includes(type)
+    ? `cannot convert ${kind} to ${type}`
+    : `unrecognized type: ${type}`
+}
+
+/** Returns the kind of the Go type that holds a value of an unstructured object. */
+function kindOfValue(value: JsonValue): string {
+  if (typeof value === 'string') return 'string'
+  if (typeof value === 'boolean') return 'bool'
+  if (typeof value === 'number' || typeof value === 'bigint')
+    return Number.isInteger(Number(value)) ? 'int64' : 'float64'
+  return isJsonArray(value) ? 'slice' : 'map'
 }
 
 /** Reports whether Go's `omitempty` drops a value: empty strings, zeros and false without a pointer; structs stay. */

@@ -2,7 +2,19 @@
 import type { JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
 import { fieldErrors, forbidden } from '@fairlead/kube'
 import type { Draft, Strategy, WriteContext } from '../definition/strategy.ts'
-import { draftAt, draftsAt, ensureAt, fill, flagAt, has, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
+import {
+  draftAt,
+  draftsAt,
+  ensureAt,
+  fill,
+  fillStrings,
+  flagAt,
+  has,
+  numberAt,
+  objectAt,
+  objectsAt,
+  stringAt,
+} from '../fields.ts'
 import { defaultPodSpec } from './pod-spec-defaults.ts'
 import { messageType } from '../go-types/message-type.ts'
 import { podChangeErrors, withEphemeralContainers, withResources } from './pod-changes.ts'
@@ -49,6 +61,8 @@ export const podStrategy: Strategy = {
     else if (subresource === 'resize') object['spec'] = withResources(spec, objectAt(object, 'spec'))
     else {
       if (subresource === '') addDefaultTolerations(ensureAt(object, 'spec'))
+      if (subresource === 'status')
+        fillStrings(ensureAt(object, 'status'), { qosClass: stringAt(old, 'status', 'qosClass') })
       return
     }
     keepMetadata(object, old)
@@ -58,6 +72,9 @@ export const podStrategy: Strategy = {
     ...standalonePodErrors(objectAt(object, 'spec')),
     ...(objectsAt(object, 'spec', 'ephemeralContainers').length > 0
       ? [fieldErrors.forbidden('spec.ephemeralContainers', 'cannot be set on create')]
+      : []),
+    ...(stringAt(object, 'spec', 'nodeName') !== '' && objectsAt(object, 'spec', 'schedulingGates').length > 0
+      ? [fieldErrors.forbidden('spec.nodeName', 'cannot be set until all schedulingGates have been cleared')]
       : []),
   ],
   validateUpdate: (object, old, { subresource }) => [

@@ -196,7 +196,7 @@ export const claimPrinter: TablePrinter = printer(
     return [
       object.metadata.deletionTimestamp === undefined ? stringAt(object, 'status', 'phase') : 'Terminating',
       stringAt(object, 'spec', 'volumeName'),
-      isBound ? (mapAt(object, 'status', 'capacity')['storage'] ?? '') : '',
+      isBound ? (mapAt(object, 'status', 'capacity')['storage'] ?? '0') : '',
       isBound ? accessModes(object, 'status') : '',
       stringAt(object, 'spec', 'storageClassName'),
       stringAt(object, 'spec', 'volumeAttributesClassName') || '<unset>',

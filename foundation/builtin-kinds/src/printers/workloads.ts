@@ -232,3 +232,14 @@ function metricTarget(metric: JsonObject, current: JsonObject | undefined): stri
   const average = field === 'averageValue' && (source === 'external' || source === 'object') ? ' (avg)' : ''
   return `${prefix}${stringAt(current, source, 'current', field) || '<unknown>'}/${stringAt(target, field)}${average}`
 }
+
+/** Scales. */
+export const scalePrinter: TablePrinter = printer(
+  ['Desired:integer', 'Available:integer', 'Age'],
+  [],
+  (object, now) => [
+    numberAt(object, 'spec', 'replicas') ?? 0,
+    numberAt(object, 'status', 'replicas') ?? 0,
+    objectAge(object, now),
+  ],
+)

@@ -9,6 +9,7 @@ import { backstepErrors } from '../pods/paths.ts'
 import { nodeSelectorErrors } from '../pods/scheduling-validation.ts'
 import { driverNameErrors, hostPathErrors, iscsiErrors, nfsErrors } from '../pods/volume-validation.ts'
 import { structDifference } from '../go-types/struct-difference.ts'
+import { parameterErrors, provisionerErrors } from './parameters.ts'
 
 /** The strategy of PersistentVolumes. */
 export const volumeStrategy: Strategy = {
@@ -54,47 +55,6 @@ export const storageClassStrategy: Strategy = {
       ? []
       : [fieldErrors.forbidden('reclaimPolicy', 'updates to reclaimPolicy are forbidden.')]),
     ...immutable('volumeBindingMode', stringAt(object, 'volumeBindingMode'), stringAt(old, 'volumeBindingMode')),
-  ],
-}
-
-/** The strategy of CSIDrivers. */
-export const csiDriverStrategy: Strategy = {
-  returnsDeletedObject: true,
-  applyDefaults(object) {
-    const spec = ensureAt(object, 'spec')
-    fill(spec, {
-      attachRequired: true,
-      podInfoOnMount: false,
-      storageCapacity: false,
-      requiresRepublish: false,
-      seLinuxMount: false,
-    })
-    fillStrings(spec, { fsGroupPolicy: 'ReadWriteOnceWithFSType' })
-    if (stringsAt(spec, 'volumeLifecycleModes').length === 0) spec['volumeLifecycleModes'] = ['Persistent']
-  },
-}
-
-/** The strategy of VolumeAttachments: spec is immutable. */
-export const attachmentStrategy: Strategy = {
-  returnsDeletedObject: true,
-  statusKeeps: 'metadata',
-  hasStatus: true,
-  validate: (object) => [
-    ...(stringAt(object, 'spec', 'attacher') === '' ? [fieldErrors.required('spec.attacher')] : []),
-    ...(stringAt(object, 'spec', 'nodeName') === '' ? [fieldErrors.required('spec.nodeName')] : []),
-  ],
-  validateUpdate: (object, old) => immutable('spec', objectAt(object, 'spec'), objectAt(old, 'spec')),
-}
-
-/** The strategy of VolumeAttributesClasses. */
-export const attributesClassStrategy: Strategy = {
-  returnsDeletedObject: true,
-  validate: (object) => (stringAt(object, 'driverName') === '' ? [fieldErrors.required('driverName')] : []),
-  validateUpdate: (object, old) => [
-    ...immutable('driverName', stringAt(object, 'driverName'), stringAt(old, 'driverName')),
-    ...(jsonEqual(mapAt(object, 'parameters'), mapAt(old, 'parameters'))
-      ? []
-      : [fieldErrors.forbidden('parameters', 'updates to parameters are forbidden.')]),
   ],
 }
 
@@ -209,13 +169,9 @@ function volumeChangeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
 }
 
 function storageClassErrors(object: KubeObject): FieldError[] {
-  const provisioner = stringAt(object, 'provisioner')
-  const parameters = Object.keys(mapAt(object, 'parameters'))
   return [
-    ...(provisioner === ''
-      ? [fieldErrors.required('provisioner')]
-      : invalidWith('provisioner', provisioner.toLowerCase(), qualifiedName(provisioner.toLowerCase()))),
-    ...(parameters.includes('') ? [fieldErrors.invalid('parameters', '', 'field can not be empty.')] : []),
+    ...provisionerErrors('provisioner', stringAt(object, 'provisioner')),
+    ...parameterErrors('parameters', mapAt(object, 'parameters'), true),
     ...oneOf('reclaimPolicy', stringAt(object, 'reclaimPolicy'), ['Delete', 'Retain'], 'fine'),
     ...oneOf(
       'volumeBindingMode',

@@ -24,6 +24,9 @@ import { podWarnings } from '../pods/pod-warnings.ts'
 import { defaultPodTemplate } from '../pods/pod-spec-defaults.ts'
 import { selectedTemplateErrors } from '../pods/pod-template.ts'
 
+/** The annotation of DaemonSets that the conversion to apps/v1 adds: Tables and metadata alone are made without it. */
+export const templateGeneration = 'deprecated.daemonset.template.generation'
+
 /** The strategy of StatefulSets. */
 export const statefulSetStrategy: Strategy = {
   warnings: (object, old) => podWarnings(object, old, ['spec', 'template', 'spec']),
@@ -76,8 +79,8 @@ export const daemonSetStrategy: Strategy = {
   },
   validate: daemonSetErrors,
   validateUpdate: (object, old) => [
-    ...daemonSetErrors(object),
     ...immutable('spec.selector', objectAt(object, 'spec')['selector'], objectAt(old, 'spec')['selector']),
+    ...daemonSetErrors(object),
   ],
   validateStatusUpdate: statusErrors,
 }
@@ -93,8 +96,6 @@ export const controllerRevisionStrategy: Strategy = {
     ...immutable('data', object['data'] as JsonObject, old['data'] as JsonObject),
   ],
 }
-
-const templateGeneration = 'deprecated.daemonset.template.generation'
 
 function setTemplateGeneration(metadata: MutableJsonObject, generation: number): void {
   ensureAt(metadata, 'annotations')[templateGeneration] = String(generation)

@@ -37,9 +37,10 @@ export function checkString(value: string, node: SchemaNode, report: (problem: P
 
 /** Checks multipleOf, maximum and minimum independently. */
 export function checkNumber(value: number | bigint, node: SchemaNode, report: (problem: Problem) => void): void {
-  // Go has these limits as float64; ours beyond 2^53 are BigInts.
+  // Go has these limits as float64; ours beyond 2^53 are BigInts. Integers are compared with their integer part.
+  const isInteger = isInt64(value)
   const [multipleOf, maximum, minimum] = [node.multipleOf, node.maximum, node.minimum].map((limit) =>
-    limit === undefined ? undefined : Number(limit),
+    limit === undefined ? undefined : isInteger ? Math.trunc(Number(limit)) : Number(limit),
   )
   if (multipleOf !== undefined) checkMultiple(value, multipleOf, report)
   if (maximum !== undefined) {

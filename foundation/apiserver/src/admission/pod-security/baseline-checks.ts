@@ -49,8 +49,10 @@ const capabilities: Check = (spec) => {
 }
 
 const hostNamespaces: Check = (spec) => {
-  const used = (['hostIPC', 'hostNetwork', 'hostPID'] as const).filter((field) => spec[field] === true)
-  return used.length === 0 ? undefined : { reason: 'host namespaces', detail: used.join(', ') }
+  const used = (['hostNetwork', 'hostPID', 'hostIPC'] as const).filter((field) => spec[field] === true)
+  return used.length === 0
+    ? undefined
+    : { reason: 'host namespaces', detail: used.map((field) => `${field}=true`).join(', ') }
 }
 
 const hostPathVolumes: Check = ({ volumes = [] }) => {

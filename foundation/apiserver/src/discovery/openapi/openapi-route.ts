@@ -32,7 +32,7 @@ export function openApiRoute(
       if (document === undefined)
         return {
           status: 404,
-          headers: { ...uncached, vary: 'Accept' },
+          headers: uncached,
           body: { kind: 'bytes', bytes: new Uint8Array() },
         }
       if (request.method !== 'GET') throw methodNotAllowed()

@@ -2,7 +2,7 @@
 // kubectl and Helm request it, and do not validate kinds that it lacks; the server validates fields itself.
 import { createHash } from 'node:crypto'
 import { BinaryWriter } from '@bufbuild/protobuf/wire'
-import { methodNotAllowed, notAcceptable } from '@fairlead/kube'
+import { methodNotAllowed } from '@fairlead/kube'
 import type { Route } from '../../http/route.ts'
 import type { RegistryReader } from '../../registry/registry.ts'
 import { isAcceptableRoute, jsonType, parseAccept } from '../../http/media-type.ts'
@@ -33,7 +33,11 @@ export function openApiV2Route(registry: RegistryReader): Route {
       const { accept } = request.headers
       const wanted = typeof accept === 'string' ? accept : ''
       if (!isAcceptableRoute(wanted, [jsonType, ...protobufTypes]))
-        throw notAcceptable(`only the following media types are accepted: ${jsonType}`)
+        return {
+          status: 406,
+          headers: { ...uncached, vary: ['Accept-Encoding', 'Accept'] },
+          body: { kind: 'bytes', bytes: new Uint8Array() },
+        }
       const headers = { ...uncached, vary: 'Accept' }
       if (protobufTypes.includes(parseAccept(wanted)[0]?.type ?? ''))
         return {

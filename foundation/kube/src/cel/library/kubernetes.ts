@@ -108,8 +108,10 @@ const urlForm =
 /** Parses a request URI: absolute, or a path from the root. */
 function parseUrl(text: string): Url {
   const found = urlForm.exec(text)
+  const problem =
+    text === '' ? 'empty url' : text.startsWith(':') ? 'missing protocol scheme' : 'invalid URI for request'
   const invalid = new CelError(
-    `URL parse error during conversion from string: parse ${JSON.stringify(text)}: invalid URI for request`,
+    `URL parse error during conversion from string: parse ${JSON.stringify(text)}: ${problem}`,
   )
   if (found === null || /[\p{Cc} ]/u.test(text)) throw invalid
   const [, scheme = '', host = '', path = '', search = ''] = found

@@ -97,8 +97,10 @@ function validateImmutable({ spec }: CustomResourceDefinition, old: CustomResour
 function validateStoredVersions(stored: readonly string[], versions: readonly DefinitionVersion[]): FieldError[] {
   const field = 'status.storedVersions'
   if (stored.length === 0) return [fieldErrors.invalid(field, null, 'must have at least one stored version')]
+  // A version that is listed twice is found only once.
+  const unmatched = new Set(stored)
   const missing = versions
-    .filter((version) => version.storage === true && !stored.includes(version.name))
+    .filter((version) => !unmatched.delete(version.name) && version.storage === true)
     .map((version) => fieldErrors.invalid(field, stored, `must have the storage version ${version.name}`))
   const orphaned = stored.flatMap((name, index) => {
     if (versions.some((version) => version.name === name) || stored.lastIndexOf(name) !== index) return []

@@ -1,8 +1,10 @@
 // `fairlead run` in a process of its own, as a service account with the rights that are printed for it and no more, against the
 // embedded server over HTTPS.
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { connect } from 'node:tls'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { actions } from '@fairlead/actions'
 import { ApiServer } from '@fairlead/apiserver'
@@ -74,6 +76,19 @@ test.each([
     stdout: '',
     stderr: expect.stringMatching(stderr) as string,
   })
+})
+
+test('keeps the certificates of its Service in a Secret, with webhooks or without: Prometheus knows it by them', async () => {
+  await installDefinitions(admin, metacontroller.crds)
+  await using running = await RunProcess.start([...flags, '--service', 'fairlead', '--webhooks=false'])
+  const { data } = (await admin.get(Secret, 'fairlead-system/fairlead-webhook-tls')) as KubeObject & {
+    readonly data: Readonly<Record<string, string>>
+  }
+  const ca = Buffer.from(data['ca.crt']!, 'base64').toString()
+  const socket = connect({ port: running.port, ca, servername: 'fairlead.fairlead-system.svc' })
+  await once(socket, 'secureConnect')
+  socket.destroy()
+  expect(await running.stop()).toBe(0)
 })
 
 test('runs an example with exactly the printed rights, hands over, and ends when it loses the Lease', async () => {

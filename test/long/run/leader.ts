@@ -19,6 +19,8 @@ const rounds = Number(process.argv[2] ?? 6)
 /** Milliseconds of work between a takeover and the next disruption. */
 const work = 10_000
 const Secret = kind('v1', 'Secret', { plural: 'secrets', namespaced: true })
+/** The Secret of every namespace. */
+const copyName = 'shared'
 const lease = { namespace: 'fairlead-system', name: 'fairlead' }
 const prefix = 'system:serviceaccount:fairlead-system:'
 /** Our own server has no audit policy: its log has the reads, too. */
@@ -87,7 +89,7 @@ async function disrupt(installation: Installation): Promise<void> {
   await load
   let missing = -1
   await eventually(async () => {
-    const { items } = await admin.list(Secret, { fieldSelector: 'metadata.name=shared' })
+    const { items } = await admin.list(Secret, { fieldSelector: `metadata.name=${copyName}` })
     missing = created + 3 - items.length
     if (missing > 0) throw new Error(`${missing} of ${created} copies are missing`)
   }, 200).catch((error: unknown) => console.log(`  ${(error as Error).message}`))
@@ -100,7 +102,8 @@ async function disrupt(installation: Installation): Promise<void> {
     .map((line) => JSON.parse(line) as AuditEvent)
     .filter(
       ({ verb, user, objectRef }) =>
-        writeVerbs.has(verb) && user.username.startsWith(prefix) && objectRef?.resource === 'secrets',
+        // The certificates of each process are a Secret, too.
+        writeVerbs.has(verb) && user.username.startsWith(prefix) && objectRef?.name === copyName,
     )
     .toSorted((one, other) => (one.requestReceivedTimestamp < other.requestReceivedTimestamp ? -1 : 1))
   const terms = writes.reduce(

@@ -125,6 +125,8 @@ async function shareAndLose(installation: Installation): Promise<void> {
     if (!writeVerbs.has(verb)) continue
     if (!user.username.startsWith(prefix) || objectRef?.resource !== 'secrets' || (responseStatus?.code ?? 0) >= 300)
       continue
+    // The certificates of the processes.
+    if (objectRef.namespace === 'fairlead-system') continue
     const key = `${objectRef.namespace}/${objectRef.name}`
     writers.set(key, [...(writers.get(key) ?? []), user.username.slice(prefix.length)])
   }

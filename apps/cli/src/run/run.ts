@@ -22,7 +22,7 @@ import type { RunOptions } from './options.ts'
 import { ResourceHost } from './resource-host.ts'
 import { RunningCapability } from './running-capability.ts'
 
-/** Exit code of a process that lost its leadership: another one leads now, and a supervisor may start it again. */
+/** Exit code of a process that lost its leadership: another one may lead now, and a supervisor may start it again. */
 const leadershipLost = 4
 
 /** Port of the Service that leads to the extension API server, whatever port this process listens on. */
@@ -63,10 +63,14 @@ export async function run(options: RunOptions): Promise<void> {
       : resources.use(
           await Manager.start({ ...parts, ...election(options, logger), onStartedLeading: leading.resolve }),
         )
+  // Together: a pod has 45 s in which all of them must have ended.
+  resources.defer(async () => {
+    await Promise.all([...running.values()].map((one) => one[Symbol.asyncDispose]()))
+  })
   for (const capability of loaded) {
     const host = { ...parts, leader: delegated.includes(capability) ? elected : leader }
     const one = await RunningCapability.start(capability, capabilityOptions(options, capability), host)
-    running.set(capability, resources.use(one))
+    running.set(capability, one)
     problems.push(() => one.problem && `${one.name}: ${one.problem}`)
   }
   if (delegated.length > 0 && options.hasService) {
@@ -118,7 +122,8 @@ function ready(problems: readonly (() => string | undefined)[]): ReadinessCheck 
 
 /**
  * Starts the manager that takes part in the election or in the shards, and that serves health, metrics and webhooks.
- * Without the right to the Secret of the certificates it serves no webhooks.
+ * Behind a Service its certificates are in a Secret, by which webhooks and Prometheus know it. Without the right to
+ * that Secret it serves no webhooks.
  */
 async function startLeader(
   options: RunOptions,
@@ -139,19 +144,28 @@ async function startLeader(
       })
     }
   }
-  if (!options.webhooks) return start(plain)
+  if (!options.webhooks && !options.hasService) return start(plain)
   const validators = loaded.flatMap(({ admission = [] }) => admission)
   const { namespace, service: name } = options
+  const webhooks: ManagerServerOptions = {
+    validators,
+    caBundles: [{ kind: 'ValidatingWebhookConfiguration', name }],
+  }
   try {
     return await start({
       ...plain,
-      validators,
       service: { namespace, name },
       certificateSecret: { namespace, name: `${name}-webhook-tls` },
-      caBundles: [{ kind: 'ValidatingWebhookConfiguration', name }],
+      ...(options.webhooks ? webhooks : {}),
     })
   } catch (error) {
     if (!isForbidden(error)) throw error
+    if (!options.webhooks) {
+      logger.warn('Could not read or write the certificates of health and metrics; clients cannot verify them', {
+        error,
+      })
+      return start(plain)
+    }
     const { message } = error as Error
     logger.error('Could not read or write the certificates of the webhooks; nothing is checked until a restart', {
       error,
@@ -171,7 +185,7 @@ function election({ namespace, service: name }: RunOptions, logger: Logger): Par
   return {
     leaderElection: { namespace, name },
     onLeadershipLost: () => {
-      logger.error('Lost leadership, exiting: another process works now', { lease: `${namespace}/${name}` })
+      logger.error('Lost leadership, exiting: another process may lead now', { lease: `${namespace}/${name}` })
       process.exit(leadershipLost)
     },
   }

@@ -103,7 +103,10 @@ async function disrupt(installation: Installation): Promise<void> {
     .filter(
       ({ verb, user, objectRef }) =>
         // The certificates of each process are a Secret, too.
-        writeVerbs.has(verb) && user.username.startsWith(prefix) && objectRef?.name === copyName,
+        writeVerbs.has(verb) &&
+        user.username.startsWith(prefix) &&
+        objectRef?.resource === 'secrets' &&
+        objectRef.name === copyName,
     )
     .toSorted((one, other) => (one.requestReceivedTimestamp < other.requestReceivedTimestamp ? -1 : 1))
   const terms = writes.reduce(

@@ -85,6 +85,16 @@ test('uninstall deletes what makes the API server call pods first, and what othe
   ])
 })
 
+test('uninstall deletes aggregated roles first, which their controller would make again', async () => {
+  const roles = (await printed('install')).filter(({ kind }) => kind === 'ClusterRole')
+  const aggregated = roles.flatMap((role) => ('aggregationRule' in role ? [role.metadata.name!] : []))
+  const deleted = (await printed('uninstall')).flatMap(({ kind, metadata }) =>
+    kind === 'ClusterRole' ? [metadata.name!] : [],
+  )
+  expect(aggregated.length).toBeGreaterThan(0)
+  expect(deleted.slice(0, aggregated.length)).toEqual(aggregated)
+})
+
 test.each([
   [['--only', 'nothing'], /--only nothing: there is no capability nothing; there are metacontroller, /],
   [['--replicas', 'many'], /--replicas many: write a number from 1 to 1000/],

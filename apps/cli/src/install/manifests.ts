@@ -110,10 +110,19 @@ export function removal(options: InstallOptions, { crds }: RemovalOptions): Kube
       if (kind === 'CustomResourceDefinition') return crds
       return kind !== 'Namespace' || metadata.name === defaultNamespace
     })
-    .toSorted((one, other) => deletionOrder.indexOf(one.kind) - deletionOrder.indexOf(other.kind))
+    .toSorted((one, other) => deletionRank(one) - deletionRank(other))
     .map(({ apiVersion, kind, metadata: { name, namespace: within } }) => ({
       apiVersion,
       kind,
       metadata: { name, ...(within !== undefined && { namespace: within }) },
     }))
+}
+
+/**
+ * Returns the place of an object in the order of deletion. Aggregated roles are deleted before the roles that they
+ * aggregate: the deletion of one of these makes kube-controller-manager apply the aggregated role, which creates it
+ * again when it was deleted meanwhile.
+ */
+function deletionRank(object: KubeObject): number {
+  return deletionOrder.indexOf(object.kind) + ('aggregationRule' in object ? 0 : 0.5)
 }

@@ -40,6 +40,7 @@ export type { ListWatch, PageRequest, WatchRequest } from './watch/list-watch.ts
 // HTTPS and its configuration
 export { HttpsTransport } from './https/https-transport.ts'
 export type { ByteRequest, ByteResponse, HttpsTransportOptions } from './https/https-transport.ts'
+export { destroyOnAbort, readAll } from './https/message.ts'
 export type { Connection } from './config/connection.ts'
 export { FetchedLogin } from './login.ts'
 export type { FetchedCredentials, Login, LoginCredentials } from './login.ts'

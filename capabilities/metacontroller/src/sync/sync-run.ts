@@ -1,7 +1,7 @@
 // Runs one CompositeController or DecoratorController: events enqueue parents; syncing one (sync-parent.ts) calls a
 // hook and writes. Own writes enqueue their parent, too: hooks count on seeing what they made, unless that is nothing
 // new (settled-parents.ts). Start with SyncRun.start.
-import type { Manager, ObjectChange, Result, WorkContext, WorkLoop } from '@fairlead/controller'
+import type { Manager, ObjectChange, Priority, Result, WorkContext, WorkLoop } from '@fairlead/controller'
 import { GrantWatch, RemoteError, after, hasFinalizer, removeFinalizer } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { controllerOf, isConflict, isTerminating, keyOf } from '@fairlead/kube'
@@ -22,6 +22,7 @@ import type { FailingGroup, GroupRef } from '../runtime/group-state.ts'
 import type { Namespaces } from '../runtime/kind-cache.ts'
 import { GroupState, groupId } from '../runtime/group-state.ts'
 import { Customize } from './customize.ts'
+import { FirstSyncs } from './first-syncs.ts'
 import type { Flavour } from './flavour.ts'
 import type { ApplyStrategy } from '../children/apply-strategy.ts'
 import { fieldManager } from '../children/apply-strategy.ts'
@@ -78,8 +79,10 @@ export class SyncRun {
   /** When hooks asked to be called again, in milliseconds of the clock. */
   readonly #resyncs = new Map<string, number>()
   readonly #settled = new SettledParents()
+  readonly #firstSyncs: FirstSyncs
   readonly #adopting = new AdoptingParents()
   readonly #calls = new AbortController()
+  readonly #signals = new WeakMap<AbortSignal, AbortSignal>()
   #started = false
   #stopped = false
 
@@ -101,6 +104,7 @@ export class SyncRun {
       logFields: (group) => ({ parent: this.#nameOf(group) }),
     })
     this.#state = new GroupState(manager.clock, (object) => this.#caches.cached(object))
+    this.#firstSyncs = new FirstSyncs((object) => this.#caches.cached(object))
     this.#grants = new GrantWatch(manager.informers, manager.clock, () => this.#failures.retryGranted())
     this.#failures = new GroupFailures({
       manager,
@@ -217,6 +221,8 @@ export class SyncRun {
     }
     const { flavour, hooks, current } = this.#options
     const { releases } = this.#state
+    this.#firstSyncs.delete(group.parent)
+    const observer = this.#firstSyncs.observer(group.parent, () => this.loop.add(group))
     try {
       const outcome = await syncParent(parent.object, flavour.parents[parent.kind]!, {
         flavour,
@@ -224,8 +230,8 @@ export class SyncRun {
         hooks,
         customize: this.#customize,
         controller: current(),
-        client: context.client,
-        signal: AbortSignal.any([context.signal, this.#calls.signal]),
+        client: observer === undefined ? context.client : context.client.with({ observer }),
+        signal: this.#signalOf(context.signal),
         strategy: this.#options.strategy,
         settled: this.#settledOf(group),
         onWrite: (write) => this.#state.wrote(group, write),
@@ -237,6 +243,13 @@ export class SyncRun {
     } catch (error) {
       return this.#postponed(group, error, context.clock.now())
     }
+  }
+
+  /** Returns a signal that aborts with that of a sync, or when the run stops. All syncs of a shard have one signal. */
+  #signalOf(signal: AbortSignal): AbortSignal {
+    let both = this.#signals.get(signal)
+    if (both === undefined) this.#signals.set(signal, (both = AbortSignal.any([signal, this.#calls.signal])))
+    return both
   }
 
   /** Returns undefined where the next call may be one that the hook or a resync period wants. */
@@ -287,7 +300,8 @@ export class SyncRun {
     events.warning('SyncError', `Sync error: ${messageOf(error)}`, { action: 'Sync' })
   }
 
-  #onParent(kind: number, { object, previous, type }: ObjectChange): void {
+  #onParent(kind: number, change: ObjectChange): void {
+    const { object, previous, type } = change
     const { uid = '' } = object.metadata
     if (previous !== undefined && previous.metadata.uid !== uid) this.#removeParent(previous.metadata.uid ?? '')
     if (type === 'removed') return this.#removeParent(uid)
@@ -302,7 +316,9 @@ export class SyncRun {
     if (isChange && ignores && !isTerminating(object) && !parentChangeMatters(previous, object)) return
     const isConcerned = this.#isConcerned(object)
     if (isConcerned !== (isChange && this.#isConcerned(previous))) this.#options.onStateChange()
-    if (isConcerned) this.loop.add(group, type === 'added' ? 'low' : 'normal')
+    if (type === 'added' && isConcerned && this.#options.manager.owns(object.metadata.namespace))
+      this.#firstSyncs.add(uid)
+    if (isConcerned) this.loop.add(group, type === 'added' ? 'low' : this.#firstSyncs.priorityOf(uid, change))
   }
 
   #onChild(kind: ChildKind, change: ObjectChange): void {
@@ -314,7 +330,7 @@ export class SyncRun {
     for (const object of [change.object, change.previous]) {
       for (const uid of object === undefined ? [] : ownersOf(kind, object)) if (this.#parents.has(uid)) owners.add(uid)
     }
-    for (const uid of owners) this.#add(uid)
+    for (const uid of owners) this.#add(uid, this.#firstSyncs.priorityOf(uid, change))
     const { object } = change
     if (change.type === 'removed' || controllerOf(object) !== undefined) return
     const name = this.controller.metadata.name ?? ''
@@ -333,16 +349,17 @@ export class SyncRun {
     if (this.#caches.areKnown) for (const group of this.#state.releaseHeld()) this.loop.add(group)
   }
 
-  #add(uid: string): void {
+  #add(uid: string, priority: Priority = 'normal'): void {
     const group = { parent: uid, mapKey: '' }
     this.#state.observed(group)
     const parent = this.#parents.get(uid)
-    if (parent !== undefined && this.#isConcerned(parent.object)) this.loop.add(group)
+    if (parent !== undefined && this.#isConcerned(parent.object)) this.loop.add(group, priority)
   }
 
   #removeParent(uid: string): void {
     this.#parents.delete(uid)
     this.#adopting.delete(uid)
+    this.#firstSyncs.delete(uid)
     this.#customize?.forget(uid)
     this.#forget({ parent: uid, mapKey: '' })
     this.#options.onStateChange()

@@ -15,6 +15,7 @@ import type { Impersonation } from '../impersonation.ts'
 import type { ApiRequest, ApiResponse, Transport, WatchEvent } from '../transport.ts'
 import { readJson, readWarnings } from './body.ts'
 import { lines } from './json-lines.ts'
+import { destroyOnAbort, readAll } from './message.ts'
 import { throughSocks } from './socks-agent.ts'
 
 /** An import statement would load all its dependencies, WebSocket and fetch among them: 20 ms of every start. */
@@ -58,6 +59,10 @@ interface Shared {
   readonly connection: Connection
   readonly options: HttpsTransportOptions
   readonly base: URL
+  /** The parts of `base` that each request needs: its getters compute them anew. */
+  readonly origin: { readonly isPlain: boolean; readonly hostname: string; readonly port: string }
+  /** Precedes the path of each request. */
+  readonly prefix: string
   readonly agent: http.Agent
   readonly credentials: Credentials
   readonly timeout: number
@@ -140,12 +145,14 @@ export class HttpsTransport implements Transport {
     timeout: number,
     bytes?: AsyncIterable<Uint8Array>,
   ): Promise<http.IncomingMessage> {
-    const { base, agent, userAgent } = this.#shared
+    const { base, origin, prefix, agent, userAgent } = this.#shared
+    const { signal } = request
     const body =
       request.body === undefined || request.body === bytes
         ? undefined
         : Buffer.from(stringifyJson(request.body as JsonValue))
     const headers: http.OutgoingHttpHeaders = {
+      host: base.host,
       accept: request.accept ?? 'application/json',
       'user-agent': userAgent,
       ...shown.headers,
@@ -158,27 +165,26 @@ export class HttpsTransport implements Transport {
         : { 'content-type': request.contentType ?? 'application/octet-stream', expect: '100-continue' }),
       ...('headers' in request ? request.headers : {}),
     }
-    request.signal?.throwIfAborted()
+    signal?.throwIfAborted()
     return new Promise((resolve, reject) => {
-      const sent = (base.protocol === 'http:' ? plainHttp : https).request(
+      const sent = (origin.isPlain ? plainHttp : https).request(
         {
-          hostname: base.hostname.replace(/^\[(.*)\]$/, '$1'),
-          port: base.port,
-          path: base.pathname.replace(/\/$/, '') + request.path + queryText(request.query),
+          hostname: origin.hostname,
+          port: origin.port,
+          path: prefix + request.path + queryText(request.query),
           method: request.method,
-          headers,
+          headers: headerList(headers),
           agent,
-          signal: request.signal,
           timeout,
           ...(shown.login?.certificate && { cert: shown.login.certificate, key: shown.login.key }),
         },
         resolve,
       )
+      // The `signal` option of requests costs several listeners on the request, its response and its socket.
+      if (signal !== undefined) destroyOnAbort(sent, signal)
       // The socket's limit for idle connections must not end a watch.
       if (timeout > 0) sent.on('timeout', () => sent.destroy(new Error(`no response within ${timeout / 1000} s`)))
-      sent.on('error', (error) =>
-        reject(request.signal?.aborted ? (request.signal.reason as Error) : this.#failed(request, error)),
-      )
+      sent.on('error', (error) => reject(signal?.aborted ? (signal.reason as Error) : this.#failed(request, error)))
       if (bytes === undefined) return void sent.end(body)
       // The response may arrive before the body was read; the rest is not needed then.
       sent.once('continue', () => {
@@ -205,11 +211,14 @@ export class HttpsTransport implements Transport {
 
 function share(connection: Connection, options: HttpsTransportOptions): Shared {
   const base = new URL(connection.server)
-  const agent = agentFor(connection, base.protocol === 'http:')
+  const isPlain = base.protocol === 'http:'
+  const agent = agentFor(connection, isPlain)
   return {
     connection,
     options,
     base,
+    origin: { isPlain, hostname: base.hostname.replace(/^\[(.*)\]$/, '$1'), port: base.port },
+    prefix: base.pathname.replace(/\/$/, ''),
     agent,
     credentials: new Credentials(connection, options.clock ?? systemClock),
     timeout: options.timeout ?? 90_000,
@@ -233,24 +242,38 @@ function agentFor(connection: Connection, isPlain: boolean): http.Agent {
     return throughSocks(isPlain ? new plainHttp.Agent(kept) : new https.Agent({ ...kept, ...trust }), socks, !isPlain)
   const proxyEnv = proxyUrl === undefined ? undefined : { HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl }
   const common: http.AgentOptions = { ...kept, ...(proxyEnv && { proxyEnv }) }
-  return isPlain ? new plainHttp.Agent(common) : new https.Agent({ ...common, ...trust })
+  return isPlain ? new plainHttp.Agent(common) : withOneName(new https.Agent({ ...common, ...trust }))
+}
+
+/**
+ * Makes an agent compute the name of its connections once: they are all to one server. The name of Node has every option
+ * of TLS in it, whole certificates among them, and is asked for four times with each request.
+ */
+function withOneName(agent: https.Agent): https.Agent {
+  const nameOf = agent.getName.bind(agent)
+  const { cert } = agent.options
+  let name: string | undefined
+  return Object.assign(agent, {
+    getName: (options: https.RequestOptions = {}): string =>
+      options.cert === cert ? (name ??= nameOf(options)) : nameOf(options),
+  })
 }
 
 async function readResponse(response: http.IncomingMessage, what: string): Promise<ApiResponse> {
-  const chunks: Buffer[] = []
+  let bytes: Buffer
   try {
-    for await (const chunk of response) chunks.push(chunk as Buffer)
+    bytes = await readAll(response)
   } catch (error) {
     throw connectionFailed(what, error as Error)
   }
-  const text = Buffer.concat(chunks).toString('utf8')
+  const text = bytes.toString('utf8')
   const headers = headersOf(response)
   const isJson = (headers['content-type'] ?? '').includes('json')
   return {
     status: response.statusCode ?? 0,
     headers,
     body: isJson && text !== '' ? parseBody(text, what) : text,
-    warnings: readWarnings(response.headersDistinct['warning'] ?? []),
+    warnings: headers['warning'] === undefined ? [] : readWarnings(response.headersDistinct['warning'] ?? []),
   }
 }
 
@@ -292,6 +315,17 @@ function parseBody(text: string, what: string): JsonValue {
 function connectionFailed(what: string, cause: Error & { code?: string }, server?: string): ClientError {
   const reason = cause.message || cause.code || 'the connection broke'
   return new ClientError('ConnectionFailed', `${what}: ${reason}`, { cause, server })
+}
+
+/** Returns the names and values of headers in turn: Node takes them as they are, without a map of its own. */
+function headerList(headers: http.OutgoingHttpHeaders): readonly string[] {
+  const list: string[] = []
+  for (const name in headers) {
+    const value = headers[name]
+    if (Array.isArray(value)) for (const one of value) list.push(name, one)
+    else if (value !== undefined) list.push(name, String(value))
+  }
+  return list
 }
 
 function queryText(query: ApiRequest['query']): string {

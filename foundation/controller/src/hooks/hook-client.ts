@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import type * as http from 'node:http'
 import * as https from 'node:https'
+import { destroyOnAbort, readAll } from '@fairlead/client'
 import { stringifyJson } from '@fairlead/kube'
 import type { Clock, JsonValue } from '@fairlead/kube'
 import { RemoteError } from '../queue/retry-policy.ts'
@@ -280,12 +281,11 @@ export class HookClient implements AsyncDisposable {
         ...authorizationHeader(endpoint.authorization),
         ...call.headers,
       },
-      signal,
     }
-    const first = await send(secure, options, body)
+    const first = await send(secure, options, body, signal)
     if (first.answer !== undefined) return first.answer
     // The hook closed an idle keep-alive connection at the same time; it has read nothing of the call.
-    const second = first.stale ? await send(secure, options, body) : first
+    const second = first.stale ? await send(secure, options, body, signal) : first
     if (second.answer !== undefined) return second.answer
     throw second.error
   }
@@ -331,9 +331,11 @@ interface Sent {
   readonly stale: boolean
 }
 
-function send(secure: boolean, options: https.RequestOptions, body: Buffer): Promise<Sent> {
+function send(secure: boolean, options: https.RequestOptions, body: Buffer, signal: AbortSignal): Promise<Sent> {
   return new Promise((resolve) => {
+    if (signal.aborted) return resolve({ error: signal.reason as Error, stale: false })
     const sent = (secure ? https : plainHttp).request(options, (answer) => resolve({ answer, stale: false }))
+    destroyOnAbort(sent, signal)
     sent.on('error', (error: NodeJS.ErrnoException) =>
       resolve({ error, stale: sent.reusedSocket && error.code === 'ECONNRESET' }),
     )
@@ -348,20 +350,15 @@ export function endpointName(url: URL | string): string {
 }
 
 async function readLimited(incoming: http.IncomingMessage, limit: number, name: string): Promise<Buffer> {
-  const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of incoming) {
-    size += (chunk as Buffer).length
-    if (size > limit) {
-      incoming.destroy()
-      throw new HookError('HookResponseTooLarge', `The hook ${name} returned more than ${limit} bytes`, {
-        endpoint: name,
-        status: incoming.statusCode,
-      })
-    }
-    chunks.push(chunk as Buffer)
-  }
-  return Buffer.concat(chunks)
+  return readAll(incoming, (count) => {
+    size += count
+    if (size <= limit) return
+    throw new HookError('HookResponseTooLarge', `The hook ${name} returned more than ${limit} bytes`, {
+      endpoint: name,
+      status: incoming.statusCode,
+    })
+  })
 }
 
 function authorizationHeader(authorization: HookAuthorization | undefined): Record<string, string> {

@@ -45,7 +45,7 @@ export interface Decision {
 }
 
 /** Time and cancellation of the hook calls that a decision makes. */
-export interface CallContext extends Pick<HookCall, 'now' | 'signal'> {
+export interface CallContext extends Pick<HookCall, 'now' | 'signal' | 'reservation'> {
   /** Called between the steps of a plan for many outputs; plans are made in one step when left out. */
   readonly pause?: () => Promise<void>
 }
@@ -172,6 +172,7 @@ class DecisionPass {
       group: `${parent.uid}/${mapKey}`,
       now: this.#call.now,
       signal: this.#call.signal,
+      reservation: this.#call.reservation,
     })
     return read(body, { parent: parent.object, kinds: kinds.outputs, strict: hook.strict })
   }

@@ -1,4 +1,5 @@
 // The hooks of a MapController as the engine calls them; hook/ implements them as webhooks and expressions.
+import type { ResponseReservation } from '@fairlead/controller'
 import type { RequestFacts } from './request.ts'
 import type { ResponseBody } from './response.ts'
 
@@ -13,6 +14,8 @@ export interface HookCall {
   /** Time of the call, in milliseconds since the epoch. */
   readonly now: number
   readonly signal: AbortSignal
+  /** Holds the memory of a large response until it is disposed. */
+  readonly reservation?: ResponseReservation
 }
 
 /** A hook. */

@@ -53,8 +53,8 @@ function makeHook(
   })
   return {
     strict: caller.strict,
-    call: ({ facts, group, signal }) =>
-      caller.call({ request: hookRequest({ ...facts, version, trim }), group, signal }),
+    call: ({ facts, group, signal, reservation }) =>
+      caller.call({ request: hookRequest({ ...facts, version, trim }), group, signal, reservation }),
   }
 }
 

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import type { Client } from '@fairlead/client'
 import type { HookClient } from '@fairlead/controller'
-import { HookError, RemoteError } from '@fairlead/controller'
+import { HookError, RemoteError, ResponseReservation } from '@fairlead/controller'
 import type { Clock, JsonObject } from '@fairlead/kube'
 import { JsonSyntaxError, parseGoDuration } from '@fairlead/kube'
 import type { EndpointConfig, HookVersion, Webhook } from '../api.ts'
@@ -41,6 +41,8 @@ export interface WebhookCall {
   /** Names the caller uniquely among all controllers; the key of cached responses (Q33). */
   readonly group: string
   readonly signal: AbortSignal
+  /** Holds the memory of a large response until it is disposed; until the response is parsed when left out. */
+  readonly reservation?: ResponseReservation
 }
 
 /** Calls one webhook. */
@@ -72,8 +74,9 @@ export class WebhookCaller {
   }
 
   /** Throws RemoteError for a failure of the server, HookBusyError when the server asks to retry later. */
-  async call({ request, group, signal }: WebhookCall): Promise<ResponseBody> {
+  async call({ request, group, signal, reservation }: WebhookCall): Promise<ResponseBody> {
     const { http, origin, metrics, clock } = this.#options
+    using parsing = new ResponseReservation()
     const cached = this.#cache?.get(group)
     const endpoint = { url: this.#url.href, timeout: this.#timeout, ...(await this.#credentials.get()) }
     const ended = metrics.begin(origin, this.#url.origin + this.#url.pathname)
@@ -85,6 +88,7 @@ export class WebhookCaller {
         headers: cached === undefined ? {} : { 'if-none-match': cached.etag },
         alsoAccepted: cached === undefined ? [] : [304, 412],
         signal,
+        reservation: reservation ?? parsing,
       })
       ended(response.status, duration())
       if (response.status !== 200 && cached !== undefined) return cached.body

@@ -1,7 +1,7 @@
 // Reconciles one group: decides on it and carries the plan out.
 import { yieldToEventLoop } from '@fairlead/client'
 import type { WorkContext } from '@fairlead/controller'
-import { RemoteError } from '@fairlead/controller'
+import { RemoteError, ResponseReservation } from '@fairlead/controller'
 import type { Decision } from '../engine/decide-group.ts'
 import { decideGroup } from '../engine/decide-group.ts'
 import type { Group } from '../engine/group.ts'
@@ -21,10 +21,12 @@ export async function reconcileGroup(
   group: Group,
   { clock, signal }: Pick<WorkContext, 'clock' | 'signal'>,
 ): Promise<Decision> {
+  using reservation = new ResponseReservation()
   const decision = await decideGroup(cluster, hooks, group, {
     now: clock.now(),
     signal,
     pause: yieldToEventLoop,
+    reservation,
   })
   if (decision.error !== undefined) throw remoteError(decision.error)
   await writer.carryOut(decision.plan)

@@ -1,5 +1,6 @@
 // Syncs one parent: finalizer, children, hook, writes.
 import type { Client } from '@fairlead/client'
+import type { ResponseReservation } from '@fairlead/controller'
 import { addFinalizer, removeFinalizer } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { isTerminating } from '@fairlead/kube'
@@ -36,6 +37,8 @@ export interface SyncParentOptions {
   /** Calls that would show the hook nothing new are left out; undefined when none may be. */
   readonly settled: SettledParents | undefined
   readonly onWrite: (write: OutputWrite) => void
+  /** Holds the memory of large responses until the sync has ended. */
+  readonly reservation: ResponseReservation
 }
 
 /** The outcome of a sync that did not fail. */
@@ -91,7 +94,7 @@ export async function syncParent(
   const related: readonly ObjectsOfKind[] | undefined =
     customize === undefined ? [] : await customize.related(parent, options.signal)
   if (related === undefined) return { ...done, isHeld: true }
-  const { controller, signal } = options
+  const { controller, signal, reservation } = options
   const { caller, version } = hook
   const hookName = finalizing ? ('finalize' as const) : ('sync' as const)
   const uid = parent.metadata.uid ?? ''
@@ -107,7 +110,7 @@ export async function syncParent(
   const ask = async (of: KubeObject, revision: string): Promise<SyncResponse> => {
     const request = flavour.request({ controller, parent: of, children, related, finalizing, version })
     const group = revision === '' ? uid : `${uid}/${revision}`
-    const body = await caller.call({ request, group, signal })
+    const body = await caller.call({ request, group, signal, reservation })
     digest = body.digest
     const response = flavour.readResponse(body, { hook: hookName, parent, strict: caller.strict })
     // A hook that is not asked to finalize has nothing to say about it: the finalizer would be put on again at once.

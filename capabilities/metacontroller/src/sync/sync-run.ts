@@ -2,7 +2,14 @@
 // hook and writes. Own writes enqueue their parent, too: hooks count on seeing what they made, unless that is nothing
 // new (settled-parents.ts). Start with SyncRun.start.
 import type { Manager, ObjectChange, Priority, Result, WorkContext, WorkLoop } from '@fairlead/controller'
-import { GrantWatch, RemoteError, after, hasFinalizer, removeFinalizer } from '@fairlead/controller'
+import {
+  GrantWatch,
+  RemoteError,
+  ResponseReservation,
+  after,
+  hasFinalizer,
+  removeFinalizer,
+} from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { controllerOf, isConflict, isTerminating, keyOf } from '@fairlead/kube'
 import type { HookEvent } from '../engine/hook-event.ts'
@@ -222,6 +229,7 @@ export class SyncRun {
     const { flavour, hooks, current } = this.#options
     const { releases } = this.#state
     this.#firstSyncs.delete(group.parent)
+    using reservation = new ResponseReservation()
     const observer = this.#firstSyncs.observer(group.parent, () => this.loop.add(group))
     try {
       const outcome = await syncParent(parent.object, flavour.parents[parent.kind]!, {
@@ -235,6 +243,7 @@ export class SyncRun {
         strategy: this.#options.strategy,
         settled: this.#settledOf(group),
         onWrite: (write) => this.#state.wrote(group, write),
+        reservation,
       })
       if (!this.#state.setHeld(group, outcome.isHeld, releases) || outcome.again === true) this.loop.add(group)
       if (this.#state.succeed(group)) this.#options.onStateChange()

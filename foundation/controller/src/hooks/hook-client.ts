@@ -11,6 +11,7 @@ import type { EndpointWaiters } from '../queue/endpoint-waiters.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import type { HookHosts } from './hook-hosts.ts'
 import { isLinkLocal, linkLocalError, lookupHookHost } from './hook-address.ts'
+import { ResponseBudget, ResponseReservation, smallResponse } from './response-budget.ts'
 
 /** An import statement would load all its dependencies, WebSocket and fetch among them: 20 ms of every start. */
 const plainHttp = process.getBuiltinModule('node:http')
@@ -46,6 +47,10 @@ export interface HookCall {
   /** Status codes besides 200 that are not failures (304 and 412 with an ETag). */
   readonly alsoAccepted?: readonly number[]
   readonly signal?: AbortSignal
+  /**
+   * Holds the memory of a large response until it is disposed. Without one it is counted until the call ends.
+   */
+  readonly reservation?: ResponseReservation
 }
 
 /** A hook's response. Its JSON is parsed by the caller, which decides how strictly. */
@@ -115,6 +120,11 @@ export interface HookClientOptions {
   readonly userAgent?: string
   /** Suspends calls of hooks that are down, for callers that retry by themselves; see {@link CircuitBreaker}. */
   readonly suspendsCalls?: boolean
+  /**
+   * Sum of the large responses in use at a time, in bytes; 64 MiB when left out. More are read when others are disposed;
+   * their time limits do not run meanwhile.
+   */
+  readonly maxBytesInUse?: number
 }
 
 const defaultTimeout = 10_000
@@ -122,6 +132,7 @@ const defaultTimeout = 10_000
 const minRetryAfter = 1000
 const maxRetryAfter = 3_600_000
 const defaultMaxBytes = 32 * 1024 * 1024
+const defaultMaxBytesInUse = 2 * defaultMaxBytes
 /** Statuses that gateways respond with when the hook behind them is down. */
 const gatewayFailures: ReadonlySet<number> = new Set([502, 503, 504])
 
@@ -130,11 +141,13 @@ export class HookClient implements AsyncDisposable {
   readonly #options: HookClientOptions
   readonly #agents = new Map<string, http.Agent>()
   readonly #breaker: CircuitBreaker | undefined
+  readonly #budget: ResponseBudget
 
   /** Creates a client; opens no connection. */
   constructor(options: HookClientOptions) {
     this.#options = options
     this.#breaker = options.suspendsCalls === true ? new CircuitBreaker(options.clock) : undefined
+    this.#budget = new ResponseBudget(options.maxBytesInUse ?? defaultMaxBytesInUse)
   }
 
   /**
@@ -194,18 +207,19 @@ export class HookClient implements AsyncDisposable {
     const timeout = endpoint.timeout && endpoint.timeout > 0 ? endpoint.timeout : defaultTimeout
     const cancel = new AbortController()
     const abort = (): void => cancel.abort(call.signal?.reason)
-    let late = false
-    using _timer = this.#options.clock.timer(timeout, () => {
-      late = true
-      cancel.abort()
-    })
+    const { clock } = this.#options
+    const limit = new TimeLimit(clock, timeout, () => cancel.abort())
+    using own = new ResponseReservation()
     call.signal?.addEventListener('abort', abort, { once: true })
     try {
       const address = await this.#address(url, name)
       if (isLinkLocal(address.host)) throw linkLocalError(address.host)
       const body = Buffer.from(stringifyJson(call.body))
       const incoming = await this.#send(url, address, endpoint, call, body, cancel.signal)
-      const bytes = await readLimited(incoming, endpoint.maxResponseBytes ?? defaultMaxBytes, name)
+      const bytes = await readLimited(incoming, endpoint.maxResponseBytes ?? defaultMaxBytes, name, async (size) => {
+        using _pause = limit.pause()
+        await this.#budget.reserve(call.reservation ?? own, size, cancel.signal)
+      })
       return {
         status: incoming.statusCode ?? 0,
         headers: plainHeaders(incoming.headers),
@@ -215,7 +229,7 @@ export class HookClient implements AsyncDisposable {
       }
     } catch (cause) {
       if (call.signal?.aborted) throw call.signal.reason
-      if (late)
+      if (limit.isOver)
         throw new HookError('HookTimeout', `The hook ${name} did not respond within ${timeout / 1000} s`, {
           endpoint: name,
           cause,
@@ -226,6 +240,7 @@ export class HookClient implements AsyncDisposable {
         cause,
       })
     } finally {
+      limit[Symbol.dispose]()
       call.signal?.removeEventListener('abort', abort)
     }
   }
@@ -349,16 +364,72 @@ export function endpointName(url: URL | string): string {
   return `${protocol}//${host}${pathname}`
 }
 
-async function readLimited(incoming: http.IncomingMessage, limit: number, name: string): Promise<Buffer> {
+/** Reads a response; one that is large is read on when `reserve` resolves, which is called with its size. */
+async function readLimited(
+  incoming: http.IncomingMessage,
+  limit: number,
+  name: string,
+  reserve: (bytes: number) => Promise<void>,
+): Promise<Buffer> {
   let size = 0
+  let isReserved = false
   return readAll(incoming, (count) => {
     size += count
-    if (size <= limit) return
-    throw new HookError('HookResponseTooLarge', `The hook ${name} returned more than ${limit} bytes`, {
-      endpoint: name,
-      status: incoming.statusCode,
-    })
+    if (size > limit)
+      throw new HookError('HookResponseTooLarge', `The hook ${name} returned more than ${limit} bytes`, {
+        endpoint: name,
+        status: incoming.statusCode,
+      })
+    if (isReserved || size <= smallResponse) return
+    isReserved = true
+    incoming.pause()
+    const announced = Number(incoming.headers['content-length'])
+    void reserve(announced > 0 ? Math.min(announced, limit) : limit).then(
+      () => incoming.resume(),
+      (error: unknown) => incoming.destroy(error as Error),
+    )
   })
+}
+
+/** The time limit of a call; it can be paused. */
+class TimeLimit implements Disposable {
+  readonly #clock: Clock
+  readonly #onOver: () => void
+  #left: number
+  #since = 0
+  #timer: Disposable | undefined
+  #isOver = false
+
+  constructor(clock: Clock, milliseconds: number, onOver: () => void) {
+    this.#clock = clock
+    this.#left = milliseconds
+    this.#onOver = onOver
+    this.#start()
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Stops the time until the returned value is disposed. */
+  pause(): Disposable {
+    this[Symbol.dispose]()
+    this.#left -= this.#clock.monotonic() - this.#since
+    return { [Symbol.dispose]: () => this.#start() }
+  }
+
+  [Symbol.dispose](): void {
+    this.#timer?.[Symbol.dispose]()
+    this.#timer = undefined
+  }
+
+  #start(): void {
+    this.#since = this.#clock.monotonic()
+    this.#timer = this.#clock.timer(Math.max(this.#left, 0), () => {
+      this.#isOver = true
+      this.#onOver()
+    })
+  }
 }
 
 function authorizationHeader(authorization: HookAuthorization | undefined): Record<string, string> {

@@ -1,5 +1,5 @@
-// The parents that were not synced yet since the controller started, and the order of syncs meanwhile: the events of our
-// own writes wait behind first syncs, all other changes come before them. Start with FirstSyncs.priorityOf.
+// The parents that were not synced yet since the controller started, and the order of syncs meanwhile: the events of
+// our own writes wait behind first syncs, all other changes come before them. Start with FirstSyncs.priorityOf.
 import type { WriteObserver } from '@fairlead/client'
 import { objectKey } from '@fairlead/client'
 import type { ObjectChange, Priority } from '@fairlead/controller'
@@ -30,9 +30,9 @@ export class FirstSyncs {
   }
 
   /**
-   * Returns the priority of the sync that a change asks for. A sync that shows a hook what it wanted itself can wait for
-   * parents that have nothing yet; where the author of a change is not known yet, {@link FirstSyncs.observer} corrects
-   * the priority.
+   * Returns the priority of the sync that a change asks for. A sync that shows a hook what it wanted itself can wait
+   * for parents that have nothing yet; where the author of a change is not known yet, {@link FirstSyncs.observer}
+   * corrects the priority.
    */
   priorityOf(parent: string, { object, type, relisted }: ObjectChange): Priority {
     if (this.#waiting.size === 0) return 'normal'

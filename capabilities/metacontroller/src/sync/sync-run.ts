@@ -21,6 +21,8 @@ import { untilResync } from '../engine/resync.ts'
 import { childChangeMatters, parentChangeMatters } from '../engine/trigger.ts'
 import type { ChildKind } from '../children/child.ts'
 import { ownersOf } from '../children/child.ts'
+import { contestsOf } from '../children/contests.ts'
+import type { OutputWrite } from '../runtime/writer.ts'
 import { adoptByAnnotation, mayAdoptOnRequest, syncRequestOf } from '../engine/annotations.ts'
 import type { KindProblem } from '../runtime/caches.ts'
 import { GroupFailures, messageOf } from '../runtime/group-failures.ts'
@@ -242,7 +244,10 @@ export class SyncRun {
         signal: this.#signalOf(context.signal),
         strategy: this.#options.strategy,
         settled: this.#settledOf(group),
-        onWrite: (write) => this.#state.wrote(group, write),
+        onWrite: (write) => {
+          this.#state.wrote(group, write)
+          this.#contested(parent.object, write, context.clock.now())
+        },
         reservation,
       })
       if (!this.#state.setHeld(group, outcome.isHeld, releases) || outcome.again === true) this.loop.add(group)
@@ -277,6 +282,20 @@ export class SyncRun {
       error instanceof ResponseError ? new RemoteError(error.code, error.message, { cause: error }) : error,
       now,
     )
+  }
+
+  /** Warns when another controller undoes what this one writes. */
+  #contested(parent: KubeObject, write: OutputWrite, now: number): void {
+    const { flavour, manager } = this.#options
+    const { apiVersion, kind } = (write.after ?? write.before)!
+    if (!flavour.children.some((one) => one.kind === kind && one.apiVersion === apiVersion)) return
+    const own = `${flavour.controllerType} ${this.controller.metadata.name ?? ''}`
+    const contest = contestsOf(manager).wrote(own, write, now)
+    if (contest === undefined) return
+    const child = formatIdentity(identityOf(contest.child))
+    const note = `${own} and ${contest.other} undo each other's writes of ${child}: both have ${parent.kind} as parents and ${kind} as children. Give them different child kinds, or labelSelectors that match different parents`
+    for (const object of [parent, this.controller])
+      manager.recorder('metacontroller').about(object).warning('ConflictingControllers', note, { action: 'Sync' })
   }
 
   /** Records the events that a hook asks for. */

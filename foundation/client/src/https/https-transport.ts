@@ -246,8 +246,8 @@ function agentFor(connection: Connection, isPlain: boolean): http.Agent {
 }
 
 /**
- * Makes an agent compute the name of its connections once: they are all to one server. The name of Node has every option
- * of TLS in it, whole certificates among them, and is asked for four times with each request.
+ * Makes an agent compute the name of its connections once: they are all to one server. Node's name has every option of
+ * TLS in it, whole certificates among them, and each request needs it several times.
  */
 function withOneName(agent: https.Agent): https.Agent {
   const nameOf = agent.getName.bind(agent)

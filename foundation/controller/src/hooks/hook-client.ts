@@ -121,8 +121,8 @@ export interface HookClientOptions {
   /** Suspends calls of hooks that are down, for callers that retry by themselves; see {@link CircuitBreaker}. */
   readonly suspendsCalls?: boolean
   /**
-   * Sum of the large responses in use at a time, in bytes; 64 MiB when left out. More are read when others are disposed;
-   * their time limits do not run meanwhile.
+   * Sum of the large responses in use at a time, in bytes; 64 MiB when left out. More are read when others are
+   * disposed; their time limits do not run meanwhile.
    */
   readonly maxBytesInUse?: number
 }

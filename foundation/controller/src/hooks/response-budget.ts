@@ -1,5 +1,5 @@
 // Bounds the memory of large responses over all calls of a client: a response that grows large is read on when the
-// budget has room for it. Start with ResponseBudget.reserve.
+// budget has space for it. Start with ResponseBudget.reserve.
 
 /** Bytes of a response that need no reservation: common responses never wait. */
 export const smallResponse: number = 1024 * 1024
@@ -10,8 +10,8 @@ interface Waiter {
 }
 
 /**
- * What one piece of work has reserved for the responses that it uses. Dispose it when they are not needed any more. Work
- * that has a reservation gets further ones at once: if it waited for others that do the same, none of them would end.
+ * The memory that one piece of work has reserved for the responses that it uses. Dispose it when they are not needed
+ * any more. Work that holds memory gets more at once: if it waited for others that do the same, none of them would end.
  */
 export class ResponseReservation implements Disposable {
   readonly #releases: (() => void)[] = []
@@ -44,7 +44,7 @@ export class ResponseBudget {
   }
 
   /**
-   * Resolves when there is room for so many bytes, in FIFO order; a response that is larger than the whole budget is
+   * Resolves when there is space for so many bytes, in FIFO order; a response that is larger than the whole budget is
    * served alone. Throws the reason of the signal when it aborts first.
    */
   async reserve(reservation: ResponseReservation, bytes: number, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
 // Related objects (Q34): the objects that the rules of relatedResources select for a parent.
-import type { KubeObject, ObjectKey } from '@fairlead/kube'
+import type { KubeObject, LabelSelector, ObjectKey, Selector } from '@fairlead/kube'
 import { selectorFrom } from '@fairlead/kube'
 import type { NamespaceLabels } from './input.ts'
 import type { ObjectsOfKind } from './request.ts'
@@ -27,11 +27,11 @@ export function isRelated(
     if (only !== undefined && only !== namespace) return false
     if (namespaceSelector !== undefined) {
       const labels = namespaceLabels(namespace)
-      if (labels === undefined || !selectorFrom(namespaceSelector).matches(labels)) return false
+      if (labels === undefined || !selectorOf(namespaceSelector).matches(labels)) return false
     }
   }
   if (names !== undefined && !names.includes(name)) return false
-  return labelSelector === undefined || selectorFrom(labelSelector).matches(object.metadata.labels)
+  return labelSelector === undefined || selectorOf(labelSelector).matches(object.metadata.labels)
 }
 
 /** Returns the objects that the rules select for a parent, one entry for each rule. */
@@ -52,6 +52,31 @@ export function relatedObjects(
       objects: candidates.filter((object) => isRelated(rule, parent, object, reader.namespaceLabels)),
     }
   })
+}
+
+/** Returns whether the rules select another set of namespaces once the labels of one have changed. */
+export function selectsOtherNamespaces(
+  rules: readonly RelatedKind[],
+  before: Labels | undefined,
+  now: Labels | undefined,
+): boolean {
+  const isSelected = (selector: LabelSelector, labels: Labels | undefined): boolean =>
+    labels !== undefined && selectorOf(selector).matches(labels)
+  return rules.some(
+    ({ spec: { namespaceSelector } }) =>
+      namespaceSelector !== undefined && isSelected(namespaceSelector, before) !== isSelected(namespaceSelector, now),
+  )
+}
+
+type Labels = Readonly<Record<string, string>>
+
+const selectors = new WeakMap<LabelSelector, Selector>()
+
+/** Returns the selector of a rule, parsed once: it is applied to every object of the kind. */
+function selectorOf(spec: LabelSelector): Selector {
+  let selector = selectors.get(spec)
+  if (selector === undefined) selectors.set(spec, (selector = selectorFrom(spec)))
+  return selector
 }
 
 /** The one namespace that a rule reads: the one it names, else the parent's own unless it selects namespaces. */

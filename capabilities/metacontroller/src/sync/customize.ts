@@ -1,13 +1,13 @@
 // Related objects of parents: asks the customize hook once for each generation of a parent, watches what its rules
 // name, and wakes the parent when that changes.
-import type { InformerPool, InformerUse } from '@fairlead/controller'
+import type { InformerPool, InformerUse, ObjectChange } from '@fairlead/controller'
 import type { KubeObject, ObjectKey } from '@fairlead/kube'
 import type { HookVersion } from '../api.ts'
 import type { ObjectsOfKind } from '../engine/request.ts'
 import type { RelatedKind, ResolvedResource } from '../engine/resource.ts'
 import type { ResourceName } from '../engine/kinds.ts'
 import { syncRequestOf } from '../engine/annotations.ts'
-import { isRelated, relatedObjects } from '../engine/related.ts'
+import { isRelated, relatedObjects, selectsOtherNamespaces } from '../engine/related.ts'
 import { clientKind } from '../runtime/client-kind.ts'
 import type { Namespaces } from '../runtime/kind-cache.ts'
 import { RelatedCache } from '../runtime/related-cache.ts'
@@ -117,10 +117,15 @@ export class Customize implements Disposable {
         if (changed.some((object) => isRelated(cache.rule, scope, object, labelsOf))) wake()
       }, wake),
     )
+    const onNamespace = ({ type, object, previous }: ObjectChange): void => {
+      const now = type === 'removed' ? undefined : (object.metadata.labels ?? {})
+      const before = previous === undefined ? undefined : (previous.metadata.labels ?? {})
+      if (selectsOtherNamespaces(kinds, before, now)) wake()
+    }
     const ofNamespaces =
       namespaces === undefined
         ? []
-        : [namespaces.informer.subscribe({ changed: wake, state: wake }, { replay: false }), namespaces]
+        : [namespaces.informer.subscribe({ changed: onNamespace, state: wake }, { replay: false }), namespaces]
     return { of, caches, namespaces, disposables: [...listening, ...caches, ...ofNamespaces] }
   }
 }

@@ -343,6 +343,29 @@ describe('a parent of a CompositeController', () => {
     expect((await live()).metadata.finalizers).toBeUndefined()
   })
 
+  test('is called for namespaces only when its customize rules select others than before', async () => {
+    const namespaces = { apiVersion: 'v1', kind: 'Namespace' }
+    const namespaceSelector = { matchLabels: { tier: 'gold' } }
+    const rule = { apiVersion: 'v1', resource: 'secrets', namespaceSelector }
+    hook.reply = (call) => ({
+      body: call.path === '/customize' ? { relatedResources: [rule] } : { children: [] },
+    })
+    const customize = { customize: { version: 'v2', webhook: { url: `${hook.url}/customize` } } }
+    await set({}, { ...namespaces, metadata: { name: 'team' } }, controller({}, customize), fleet([]))
+    const callsAfter = async (metadata: JsonObject): Promise<number> => {
+      hook.calls.length = 0
+      await stage.during(stage.client.patch(namespaces, 'team', { merge: { metadata } }))
+      await stage.pass(2)
+      return hook.calls.length
+    }
+    expect([
+      await callsAfter({ labels: { tier: 'silver' } }),
+      await callsAfter({ labels: { tier: 'gold' } }),
+      await callsAfter({ annotations: { note: 'x' } }),
+      await callsAfter({ labels: { tier: null } }),
+    ]).toEqual([0, 1, 0, 1])
+  })
+
   test('gets the related objects that its customize hook asks for, once for each generation, and is woken by them', async () => {
     hook.reply = (call) => {
       if (call.path === '/customize')

@@ -54,11 +54,14 @@ async function main(): Promise<void> {
 async function addNode(server: ApiServer): Promise<void> {
   const now = new Date(server.clock.now()).toISOString()
   const ready = { type: 'Ready', status: 'True', reason: 'Ready', message: '' }
-  await server.client().create({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-1' } })
+  const nodes = { apiVersion: 'v1', kind: 'Node' }
+  await server.client().create({ ...nodes, metadata: { name: 'node-1' } })
+  // Admission taints a new node as not ready, and nothing here takes the taint off.
+  await server.client().patch(nodes, 'node-1', { merge: { spec: { taints: null } } })
   await server
     .client()
     .patch(
-      { apiVersion: 'v1', kind: 'Node' },
+      nodes,
       'node-1',
       { merge: { status: { conditions: [{ ...ready, lastHeartbeatTime: now, lastTransitionTime: now }] } } },
       { subresource: 'status' },

@@ -5,6 +5,7 @@ import type { PolicyRule } from '@fairlead/controller'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { describe, expect, test } from 'vitest'
 import { eventually } from '../../../test/support/until.ts'
+import type { ReferenceRule } from '../src/index.ts'
 import { Stage, app, appObject, database, databaseObject, role, ruleKind, ruleObject, tenant, userOf } from './stage.ts'
 
 describe('a rule with references in annotations', () => {
@@ -359,6 +360,46 @@ describe('the rule itself', () => {
         copy: 'two.example',
       }),
     )
+  })
+
+  test('takes over the values of a rule that was deleted, and no value that a user has as well', async () => {
+    await using stage = await Stage.start([
+      ...tenant('a'),
+      ruleObject(),
+      databaseObject('a', 'db'),
+      appObject('a', 'web', { annotation: 'db' }),
+      appObject('a', 'shared', { annotation: 'db' }),
+    ])
+    await stage.setHost('a', 'db', 'one.example')
+    for (const name of ['web', 'shared'])
+      await eventually(async () => expect(await stage.host('a', name)).toBe('one.example'))
+    const user = stage.client.with({ manager: 'ann' })
+    await user.apply(appObject('a', 'shared', { annotation: 'db', host: 'one.example' }))
+    const renamed = { ...ruleObject(), metadata: { name: 'renamed' } }
+    const problems = async (): Promise<readonly unknown[]> =>
+      ((await stage.client.get(ruleKind, 'renamed')) as unknown as ReferenceRule).status?.problems ?? []
+    await stage.client.apply(renamed)
+    const ignored = (name: string, by: string): object => ({
+      name,
+      reason: 'ReferenceIgnored',
+      message: expect.stringContaining(`is set by ${by}`),
+    })
+    await eventually(async () =>
+      expect(await problems()).toMatchObject([
+        ignored('shared', 'ann, fairlead-references-hosts'),
+        ignored('web', 'fairlead-references-hosts'),
+      ]),
+    )
+    await stage.client.delete(ruleKind, 'hosts')
+    await eventually(async () => expect(await problems()).toMatchObject([ignored('shared', 'ann')]))
+    await stage.setHost('a', 'db', 'two.example')
+    await eventually(async () => expect(await stage.host('a', 'web')).toBe('two.example'))
+    expect(await stage.host('a', 'shared')).toBe('one.example')
+    const managers = async (): Promise<readonly unknown[]> =>
+      ((await stage.client.get(app, 'a/web')).metadata.managedFields ?? []).map(({ manager }) => manager).toSorted()
+    await eventually(async () => expect(await managers()).toEqual(['fairlead-references-renamed', 'kubectl']))
+    await stage.client.patch(app, 'a/web', { merge: { metadata: { annotations: { 'test.dev/database': null } } } })
+    await eventually(async () => expect(await stage.host('a', 'web')).toBeUndefined())
   })
 
   test('leaves all values when it is deleted', async () => {

@@ -3,7 +3,7 @@
 import { CustomResourceDefinition, isClientError, kind } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { after } from '@fairlead/controller'
-import type { Controller, Manager, ReconcileContext, Relation, Result } from '@fairlead/controller'
+import type { Controller, InformerUse, Manager, ReconcileContext, Relation, Result } from '@fairlead/controller'
 import {
   SelectorError,
   condition,
@@ -16,7 +16,7 @@ import {
 } from '@fairlead/kube'
 import type { Condition, KubeObject } from '@fairlead/kube'
 import type { TargetProblem } from '../api.ts'
-import { fieldManager, rowOf } from '../engine/field-plan.ts'
+import { fieldManager, managerPrefix, rowOf } from '../engine/field-plan.ts'
 import type { ReferenceRuleObject } from '../runtime/kinds.ts'
 import { referenceRuleKind } from '../runtime/kinds.ts'
 import { ReferenceMetrics } from '../runtime/reference-metrics.ts'
@@ -42,15 +42,17 @@ export class ReferenceRules {
   readonly #controller: Controller<ReferenceRuleObject>
   readonly #running = new Map<string, Running>()
   readonly #metrics: ReferenceMetrics
+  readonly #rules: InformerUse<ReferenceRuleObject>
 
   constructor(manager: Manager) {
     this.#manager = manager
     this.#metrics = new ReferenceMetrics(manager.metrics.registry)
+    this.#rules = manager.use(referenceRuleKind)
     this.#controller = manager
       .controller('reference-rule')
       .for(referenceRuleKind)
       .withOptions({ keepReady: false })
-      .onDeleted(({ key }) => this.#stop(key.name))
+      .onDeleted(({ key }) => this.#deleted(key.name))
       .reconcile((context) => this.#reconcile(context))
   }
 
@@ -69,6 +71,7 @@ export class ReferenceRules {
   /** Stops all runs. */
   async stop(): Promise<void> {
     await Promise.all([...this.#running.keys()].map((name) => this.#stop(name)))
+    this.#rules[Symbol.dispose]()
   }
 
   async #reconcile(context: ReconcileContext<ReferenceRuleObject>): Promise<Result> {
@@ -103,7 +106,12 @@ export class ReferenceRules {
       metrics: this.#metrics,
       rule,
       kinds: accepted,
-      fields: { row, annotation: rule.spec.target.reference.annotation, manager: fieldManager(name, longLabelValue) },
+      fields: {
+        row,
+        annotation: rule.spec.target.reference.annotation,
+        manager: fieldManager(name, longLabelValue),
+        isFormer: (one) => this.#isFormer(one),
+      },
       onStateChange: () => this.#controller.loop.queue.addAfter(name, reportInterval),
     })
     this.#running.set(name, { uid, generation, run })
@@ -149,6 +157,19 @@ export class ReferenceRules {
   async #retryLookup({ read }: ReconcileContext<ReferenceRuleObject>): Promise<Result> {
     await read.list(CustomResourceDefinition)
     return after(lookupInterval)
+  }
+
+  /** Values of a deleted rule stay; a rule for the same field takes them over. */
+  async #deleted(name: string): Promise<void> {
+    await this.#stop(name)
+    for (const { run } of this.#running.values()) run.ruleDeleted()
+  }
+
+  #isFormer(manager: string): boolean {
+    if (!manager.startsWith(managerPrefix)) return false
+    const rules = this.#rules.informer.read()
+    if (!rules.known) return false
+    return !rules.objects.list().some(({ metadata }) => fieldManager(metadata.name ?? '', longLabelValue) === manager)
   }
 
   async #stop(name: string): Promise<void> {

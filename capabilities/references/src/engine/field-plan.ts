@@ -16,6 +16,8 @@ export interface FieldRule {
   readonly annotation: string | undefined
   /** Field manager of the values that the rule sets. */
   readonly manager: string
+  /** Reports whether a field manager is that of a rule that does not exist any more. */
+  readonly isFormer?: (manager: string) => boolean
 }
 
 /** State of a target: `waiting` ends with its source, `failing` when someone acts. */
@@ -27,19 +29,21 @@ export interface TargetState {
 
 /** Decision on one target. */
 export type FieldPlan =
-  /** Apply the value as the only field of the rule. */
-  | { readonly do: 'set'; readonly value: JsonValue; readonly state: TargetState }
+  /** Apply the value as the only field of the rule, and take the field over from managers of former rules. */
+  | { readonly do: 'set'; readonly value: JsonValue; readonly state: TargetState; readonly former: readonly string[] }
   /** Take the value back: the target refers to nothing any more. */
-  | { readonly do: 'withdraw' }
+  | { readonly do: 'withdraw'; readonly former: readonly string[] }
   /** Write nothing. A target without a state has no reference. */
   | { readonly do: 'keep'; readonly state?: TargetState }
 
+/** Prefix of the field managers of rules. */
+export const managerPrefix = 'fairlead-references-'
 /** Longest name of a rule that a field manager (128 characters) can carry whole. */
 const longestName = 100
 
 /** Returns the field manager of a rule's values. */
 export function fieldManager(rule: string, shortened: (name: string) => string): string {
-  return `fairlead-references-${rule.length <= longestName ? rule : shortened(rule)}`
+  return `${managerPrefix}${rule.length <= longestName ? rule : shortened(rule)}`
 }
 
 /** Returns the row of a rule whose source is this kind. */
@@ -65,17 +69,30 @@ function annotated(value: string): JsonObject {
   return slash < 0 ? { name: value } : { namespace: value.slice(0, slash), name: value.slice(slash + 1) }
 }
 
-/** Reports whether the rule set the field of a target: then its value is not the user's. */
-export function isOwnValue(target: KubeObject, { row, manager }: FieldRule): boolean {
+/** The managers of the field of a target. */
+interface FieldOwners {
+  /** Set when the rule set the field: then its value is not the user's. */
+  readonly isOurs: boolean
+  /** Managers of former rules, when no other client has the field: the rule takes it over from them. */
+  readonly former: readonly string[]
+  readonly others: readonly string[]
+}
+
+function ownersOf(target: KubeObject, { row, manager, isFormer = () => false }: FieldRule): FieldOwners {
   const path = row.fieldPath.split('.').map((name) => `f:${name}`)
-  return (target.metadata.managedFields ?? []).some(
-    (entry) =>
-      entry.manager === manager &&
-      entry.operation === 'Apply' &&
-      (entry.subresource ?? '') === '' &&
-      entry.fieldsV1 !== undefined &&
-      hasPath(decodeFieldSet(entry.fieldsV1), path),
+  const owners = (target.metadata.managedFields ?? []).filter(
+    ({ fieldsV1 }) => fieldsV1 !== undefined && hasPath(decodeFieldSet(fieldsV1), path),
   )
+  const isOfRule = (entry: (typeof owners)[number]): boolean =>
+    entry.operation === 'Apply' && (entry.subresource ?? '') === ''
+  const ours = owners.filter((entry) => entry.manager === manager && isOfRule(entry))
+  const former = owners.filter((entry) => isOfRule(entry) && isFormer(entry.manager ?? ''))
+  const others = owners.filter((entry) => !ours.includes(entry) && !former.includes(entry))
+  return {
+    isOurs: ours.length > 0,
+    former: others.length > 0 ? [] : former.map((entry) => entry.manager ?? ''),
+    others: others.map((entry) => entry.manager ?? '').toSorted(),
+  }
 }
 
 /** Returns the target as resolution reads it: with its reference in place, and without the value that the rule set. */
@@ -86,7 +103,8 @@ export function rootOf(target: KubeObject, rule: FieldRule): JsonObject {
     const value = target.metadata.annotations?.[annotation]
     root = withValue(root, row.refPath, value === undefined ? undefined : annotated(value))
   }
-  return isOwnValue(target, rule) ? withValue(root, row.fieldPath, undefined) : root
+  const { isOurs, former } = ownersOf(target, rule)
+  return isOurs || former.length > 0 ? withValue(root, row.fieldPath, undefined) : root
 }
 
 const resolved: TargetState = { state: 'resolved', reason: 'Resolved', message: '' }
@@ -94,9 +112,10 @@ const resolved: TargetState = { state: 'resolved', reason: 'Resolved', message: 
 /** Decides on the field of a target. Throws nothing. */
 export function planField(id: ObjectId, target: KubeObject, rule: FieldRule, referents: Referents): FieldPlan {
   const root = rootOf(target, rule)
-  const isOurs = isOwnValue(target, rule)
+  const { isOurs, former, others } = ownersOf(target, rule)
   const { fieldPath, refPath } = rule.row
-  if ((valueAt(root, refPath) ?? null) === null) return isOurs ? { do: 'withdraw' } : { do: 'keep' }
+  if ((valueAt(root, refPath) ?? null) === null)
+    return isOurs || former.length > 0 ? { do: 'withdraw', former } : { do: 'keep' }
   const resolution = resolveReferences(
     { id, spec: withParents(root, fieldPath), stored: [], exists: false },
     [rule.row],
@@ -106,7 +125,11 @@ export function planField(id: ObjectId, target: KubeObject, rule: FieldRule, ref
   if (ignored !== undefined)
     return {
       do: 'keep',
-      state: { state: 'failing', reason: ignored.reason, message: `${ignored.message} by another client` },
+      state: {
+        state: 'failing',
+        reason: ignored.reason,
+        message: `${ignored.message} by ${others.join(', ') || 'another client'}`,
+      },
     }
   if (resolution.spec === undefined) {
     const { status, reason = '', message = '' } = referencesCondition('', resolution) ?? {}
@@ -114,8 +137,9 @@ export function planField(id: ObjectId, target: KubeObject, rule: FieldRule, ref
   }
   const value = valueAt(resolution.spec, fieldPath) as JsonValue
   const now = valueAt(target as unknown as JsonObject, fieldPath)
-  if (isOurs && now !== undefined && jsonEqual(now, value)) return { do: 'keep', state: resolved }
-  return { do: 'set', value, state: resolved }
+  if (isOurs && former.length === 0 && now !== undefined && jsonEqual(now, value))
+    return { do: 'keep', state: resolved }
+  return { do: 'set', value, state: resolved, former }
 }
 
 /** Returns the object with every map on the way to a field, so that the field can be reached. */

@@ -24,10 +24,10 @@ import {
   parseKey,
   selectorFrom,
 } from '@fairlead/kube'
-import type { JsonObject, JsonValue, KubeObject, ObjectKey } from '@fairlead/kube'
+import type { JsonObject, KubeObject, ObjectKey } from '@fairlead/kube'
 import type { ReferenceRule } from '../api.ts'
 import { planField, rootOf } from '../engine/field-plan.ts'
-import type { FieldRule, TargetState } from '../engine/field-plan.ts'
+import type { FieldPlan, FieldRule, TargetState } from '../engine/field-plan.ts'
 import type { ObjectId } from '../engine/object-id.ts'
 import { withValue } from '../engine/occurrences.ts'
 import { ReferenceIndex, edgesOf } from '../engine/reference-index.ts'
@@ -154,6 +154,12 @@ export class RuleRun implements AsyncDisposable {
     return found
   }
 
+  /** Looks again at targets whose field another manager has: it may have been that of the rule that was deleted. */
+  ruleDeleted(): void {
+    for (const [key, { reason }] of this.#targets)
+      if (reason === 'ReferenceIgnored' || reason === 'FieldConflict') this.loop.add(key)
+  }
+
   /** Stops the run; values that were set stay. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#subscriptions.dispose()
@@ -259,20 +265,27 @@ export class RuleRun implements AsyncDisposable {
   async #write(
     key: string,
     target: KubeObject,
-    plan: { readonly do: 'set'; readonly value: JsonValue; readonly state: TargetState } | { readonly do: 'withdraw' },
+    plan: Exclude<FieldPlan, { readonly do: 'keep' }>,
     { signal }: WorkContext,
   ): Promise<Result> {
     const { manager, fields } = this.#options
     const { apiVersion, kind, metadata } = target
-    const { namespace = '', name, uid } = metadata
+    const { namespace = '', name, uid, resourceVersion } = metadata
     const identity = { apiVersion, kind, metadata: { namespace, name, uid } } as unknown as JsonObject
-    const body = plan.do === 'set' ? withValue(identity, fields.row.fieldPath, plan.value) : identity
+    const takesOver = plan.former.length > 0
+    // No other client has the field at this version of the target: no value of a user is overwritten.
+    const seen = takesOver ? withValue(identity, 'metadata.resourceVersion', resourceVersion) : identity
+    const body = plan.do === 'set' ? withValue(seen, fields.row.fieldPath, plan.value) : seen
     // By impersonation, which is the right that the rules declare; `manager.as` would request tokens from a cluster.
     const { user } = serviceAccountSubject(this.#account(namespace))
-    const client = manager.client.as({ user }).with({ manager: fields.manager })
+    const client = manager.client.as({ user })
+    const apply = (object: JsonObject, as: string, force: boolean): Promise<unknown> =>
+      client.with({ manager: as }).apply(object as unknown as KubeObject, { force, signal })
     try {
-      await client.apply(body as unknown as KubeObject, { force: false, signal })
+      await apply(body, fields.manager, takesOver)
+      for (const former of plan.former) await apply(identity, former, false)
     } catch (error) {
+      if (takesOver && isConflict(error)) throw error
       if (isForbidden(error)) {
         this.#report(key, failureOf(error))
         return after(refusedRetry)

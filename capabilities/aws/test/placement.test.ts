@@ -123,6 +123,41 @@ test('an annotation that is misspelt deletes and adopts nothing, and says what t
   expect(stage.writes()).toEqual(['CreateModel'])
 })
 
+test('an object that may not refer across namespaces holds back no deletion there, and one that may does until then', async () => {
+  await using stage = await tenant({ isEmbedded: false }, {})
+  stage.aws.seed('us-east-1', {
+    models: [{ ModelName: 'm' }],
+    endpointConfigs: [{ EndpointConfigName: 'free', ProductionVariants: [{ VariantName: 'v', ModelName: 'm' }] }],
+  })
+  const variants = [{ variantName: 'a', modelName: 'm', initialInstanceCount: 1, instanceType: 'ml.m5.large' }]
+  await stage.apply(
+    made('EndpointConfig', 'default/c', { endpointConfigName: 'c', productionVariants: variants }),
+    made('Endpoint', 'tenant/e', { endpointName: 'e', endpointConfigName: 'free' }),
+  )
+  await ready(stage, 'EndpointConfig', 'default/c')
+  await ready(stage, 'Endpoint', 'tenant/e')
+  const spec = { endpointConfigName: null, endpointConfigNameRef: { name: 'c', namespace: 'default' } }
+  await stage.during(stage.client.patch(kinds.Endpoint, 'tenant/e', { merge: { spec } }))
+  await shows(stage, 'Endpoint', 'tenant/e', 'ACK.ReferencesResolved', { reason: 'CrossNamespaceDenied' })
+  const grant = {
+    apiVersion: 'references.fairlead.dev/v1alpha1',
+    kind: 'ReferenceGrant',
+    metadata: { name: 'endpoints', namespace: 'default' },
+    spec: {
+      from: [{ group: 'sagemaker.services.k8s.aws', kind: 'Endpoint', namespace: 'tenant' }],
+      to: [{ group: 'sagemaker.services.k8s.aws', kind: 'EndpointConfig' }],
+    },
+  }
+  await stage.apply(grant)
+  await ready(stage, 'Endpoint', 'tenant/e')
+  await stage.during(stage.client.delete(kinds.EndpointConfig, 'default/c'))
+  await shows(stage, 'EndpointConfig', 'default/c', 'Ready', { reason: 'DeletionBlocked' })
+  await stage.during(stage.client.delete(grant, 'default/endpoints'))
+  await stage.until(async () =>
+    expect(await stage.object('EndpointConfig', 'default/c').then(() => 'there', isNotFound)).toBe(true),
+  )
+})
+
 test('an object adopts nothing that another object has, until that lets it go', async () => {
   await using stage = await tenant({}, {})
   const retained = { [`${prefix}/deletion-policy`]: 'retain' }

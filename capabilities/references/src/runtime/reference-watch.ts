@@ -90,9 +90,15 @@ export class ReferenceWatch<K extends ReferringKind = ReferringKind> implements 
     return this.#index.cycle(from, to)
   }
 
-  /** Returns the objects that refer to an object. One whose kind cannot be read counts as existing. */
+  /**
+   * Returns the objects that refer to an object, and may. One whose kind cannot be read counts as existing. One of
+   * another namespace that no grant admits neither holds the object back nor is named to its users.
+   */
   dependents(id: ObjectId): readonly DependentState[] {
-    return this.#index.dependentsOf(id).map((dependent) => {
+    const may = (dependent: ObjectId): boolean =>
+      dependent.namespace === id.namespace || this.permission(dependent, id) !== 'denied'
+    const dependents = this.#index.dependentsOf(id).filter((dependent) => may(dependent))
+    return dependents.map((dependent) => {
       const found = this.#lookUp(dependent)
       const own = this.#watched.get(kindKey(dependent))?.own
       const holds =
@@ -229,9 +235,13 @@ export class ReferenceWatch<K extends ReferringKind = ReferringKind> implements 
   #wakeCrossing(): void {
     for (const key of this.#watched.keys()) {
       const [group = '', kind = ''] = key.split('/')
-      for (const referent of this.#index.referentsOf(group, kind))
-        for (const dependent of this.#index.dependentsOf(referent))
-          if (dependent.namespace !== referent.namespace) this.#options.wake(dependent)
+      for (const referent of this.#index.referentsOf(group, kind)) {
+        const crossing = this.#index
+          .dependentsOf(referent)
+          .filter((dependent) => dependent.namespace !== referent.namespace)
+        for (const dependent of crossing) this.#options.wake(dependent)
+        if (crossing.length > 0) this.#wakeTerminating([referent])
+      }
     }
   }
 }

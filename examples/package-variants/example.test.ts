@@ -1,6 +1,5 @@
 // The steps of the README, started with `fairlead up` and seen from outside, over HTTPS.
 import { execFileSync } from 'node:child_process'
-import { resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect, kind } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
@@ -10,10 +9,10 @@ import type { PackageRevision } from '@fairlead/packages'
 import { PackageVariantKind, PackageVariantSetKind } from '@fairlead/variants'
 import type { PackageVariant, PackageVariantSet } from '@fairlead/variants'
 import { UpProcess } from '../../test/faults/up-process.ts'
+import { launcher } from '../../test/support/launcher.ts'
 import { eventually } from '../../test/support/until.ts'
 
 const namespace = 'fleet'
-const launcher = resolve(import.meta.dirname, '../../apps/cli/bin/fairlead.js')
 
 let up: UpProcess
 let client: Client

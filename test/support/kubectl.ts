@@ -53,6 +53,23 @@ export class Kubectl implements Disposable {
 
   /** Runs it; `variables` are added to its environment. */
   run(args: readonly string[], stdin?: string, variables: NodeJS.ProcessEnv = {}): Promise<KubectlResult> {
+    return this.#start(args, stdin, variables, () => false)
+  }
+
+  /** Runs a command that does not end by itself, until it has printed enough; returns what it printed. */
+  async watch(args: readonly string[], isEnough: (stdout: string) => boolean): Promise<string> {
+    const { stdout, stderr } = await this.#start(args, undefined, {}, isEnough)
+    if (!isEnough(stdout)) throw new Error(`kubectl ${args.join(' ')} ended after\n${stdout}${stderr}`)
+    return stdout
+  }
+
+  /** Ends it, too, when `isEnough` of its standard output. */
+  #start(
+    args: readonly string[],
+    stdin: string | undefined,
+    variables: NodeJS.ProcessEnv,
+    isEnough: (stdout: string) => boolean,
+  ): Promise<KubectlResult> {
     return new Promise((resolve, reject) => {
       const child = spawn(this.#binary, args, {
         cwd: this.#home,
@@ -69,7 +86,10 @@ export class Kubectl implements Disposable {
       })
       let stdout = ''
       let stderr = ''
-      child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
+      child.stdout.on('data', (chunk: Buffer) => {
+        stdout += chunk.toString()
+        if (isEnough(stdout)) child.kill('SIGKILL')
+      })
       child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
       child.on('error', reject)
       child.on('close', (code) => resolve({ exitCode: code ?? -1, stdout, stderr }))

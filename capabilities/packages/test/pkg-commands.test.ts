@@ -6,6 +6,7 @@ import { parseYaml } from '@fairlead/kube'
 import { pkgCommands } from '@fairlead/packages/commands'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readData, describeData } from '../../../test/support/conformance-data.ts'
+import { patience } from '../../../test/support/until.ts'
 import { UpstreamRepository } from './upstream-repository.ts'
 
 let folder: string
@@ -64,7 +65,7 @@ async function run(
       out: (line) => void out.push(line),
       err: (line) => void err.push(line),
       client: () => Promise.reject(new Error('no cluster')),
-      signal: AbortSignal.timeout(60_000),
+      signal: AbortSignal.timeout(patience),
     })
     .catch((error: unknown) => {
       err.push((error as Error).message)

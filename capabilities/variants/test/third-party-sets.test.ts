@@ -23,7 +23,7 @@ async function start(): Promise<SetStage> {
 }
 
 async function namesAfter(stage: SetStage, count: number): Promise<readonly (readonly [string, string, string])[]> {
-  await expect.poll(async () => (await stage.variants()).length, { timeout: 60_000 }).toBe(count)
+  await expect.poll(async () => (await stage.variants()).length).toBe(count)
   return (await stage.variants()).map(({ metadata, spec }) => [
     metadata.name!,
     spec.downstream.repo,

@@ -1,9 +1,11 @@
 // Conversion of custom resources by webhook: reads, writes, batches, and errors of the webhook.
-import { AsyncDisposableStack } from '@fairlead/kube'
+import type { WatchEvent } from '@fairlead/client'
+import { AsyncDisposableStack, DisposableStack } from '@fairlead/kube'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import { failureOf, TestApi } from '../support/api.ts'
 import type { Answer } from '../support/api.ts'
+import { OpenWatch } from '../support/open-watch.ts'
 import { WebhookServer } from '../support/webhook-server.ts'
 import type { WebhookAnswer } from '../support/webhook-server.ts'
 
@@ -157,10 +159,12 @@ describe('conversion webhooks', () => {
     await define(server)
     const started = (await api.get(v1)).body.metadata['resourceVersion'] as string
     await api.post(v1, thing('a', 'v1', { size: 3 }))
-    const watch = `${v2}?watch=true&timeoutSeconds=1&resourceVersion=${started}`
-    const events = await Promise.all(Array.from({ length: 5 }, () => api.events(watch)))
-    expect(events.map((list) => list.map(({ type, object }) => [type, object['spec']]))).toEqual(
-      Array.from({ length: 5 }, () => [['ADDED', { amount: '3' }]]),
+    using watches = new DisposableStack()
+    const next = async (): Promise<WatchEvent | undefined> =>
+      await watches.use(await OpenWatch.open(api, v2, { resourceVersion: started })).next()
+    const events = await Promise.all(Array.from({ length: 5 }, next))
+    expect(events.map((event) => [event?.type, event?.object['spec']])).toEqual(
+      Array.from({ length: 5 }, () => ['ADDED', { amount: '3' }]),
     )
     expect(server.calls.length).toBe(1)
   })
@@ -343,7 +347,7 @@ describe('a failing conversion webhook', () => {
     await define(server)
     const started = (await api.get(v1)).body.metadata['resourceVersion'] as string
     await api.post(v1, thing('a', 'v1', { size: 3 }))
-    const [event] = await api.events(`${v2}?watch=true&timeoutSeconds=5&resourceVersion=${started}`)
+    const [event] = await api.events(`${v2}?watch=true&resourceVersion=${started}`)
     expect([event!.type, (event!.object as JsonObject)['message']]).toEqual([
       'ERROR',
       'conversion webhook for example.com/v1, Kind=Thing failed: the server is currently unable to handle the request',

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { Agent } from 'node:https'
 import { connect } from 'node:tls'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { eventually } from '../../../../test/support/until.ts'
+import { eventually, turns } from '../../../../test/support/until.ts'
 import { Client, Secret, systemClock } from '@fairlead/client'
 import type { ApiRequest, ConfigMap, Namespace, Transport } from '@fairlead/client'
 import { renewedCertificates, servedHosts } from '@fairlead/controller'
@@ -370,17 +370,26 @@ describe('the APIServices of an extension API server', () => {
   })
 
   test('are backed off when two servers fight over one name', async () => {
-    await start()
-    await using rival = await ExtensionServer.start({
-      client: cluster.server.client({ manager: 'rival' }),
-      resources: [{ definition: noteDefinition(), storage: new NoteStorage() }],
-      serving: { service: { namespace: 'default', name: 'others' }, host: '127.0.0.1', port: 0 },
-    })
-    await eventually(() => expect(rival.problem).toBe(undefined))
-    const changes = await cluster.events(`${path.slice(0, path.lastIndexOf('/'))}?watch=true&timeoutSeconds=3`)
-    // Half a second, one, two …: without backoff it would be hundreds.
-    expect(changes.length).toBeLessThan(12)
-    expect(changes.length).toBeGreaterThan(1)
+    const clock = new FakeClock(systemClock.now())
+    const serve = (name: string): Promise<ExtensionServer> =>
+      ExtensionServer.start({
+        client: new Client({ transport: cluster.server.transport(), clock, manager: name }),
+        resources: [{ definition: noteDefinition(), storage: new NoteStorage() }],
+        serving: { service: { namespace: 'default', name }, host: '127.0.0.1', port: 0 },
+      })
+    server = await serve('notes')
+    await using _rival = await serve('others')
+    const services: string[] = []
+    for (let step = 0; step < 300; step++) {
+      await clock.advance(100)
+      await turns()
+      const { body } = await cluster.get(path)
+      const service = (body['spec'] as JsonObject | undefined)?.['service'] as JsonObject | undefined
+      if (service !== undefined && service['name'] !== services.at(-1)) services.push(String(service['name']))
+    }
+    // Each of them waits for half a second, one, two …: without backoff it would be one change in each step.
+    expect(services.length).toBeGreaterThan(2)
+    expect(services.length).toBeLessThan(20)
   })
 
   test('get the new CA bundle when certificates are renewed', async () => {
@@ -460,11 +469,7 @@ describe('an extension API server', () => {
     await start()
     const list = await asked('GET', notes, as('alice'))
     expect(Number((list.body['metadata'] as JsonObject)['resourceVersion'])).toBeGreaterThan(Number(before))
-    const watch = await asked(
-      'GET',
-      `${notes}?watch=true&resourceVersion=${String(before)}&timeoutSeconds=5`,
-      as('alice'),
-    )
+    const watch = await asked('GET', `${notes}?watch=true&resourceVersion=${String(before)}`, as('alice'))
     expect(watch.body).toMatchObject({ type: 'ERROR', object: { code: 410, reason: 'Expired' } })
   })
 

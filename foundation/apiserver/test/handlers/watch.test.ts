@@ -2,54 +2,13 @@ import { FakeClock } from '@fairlead/kube'
 import type { WatchEvent } from '@fairlead/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { TestApi } from '../support/api.ts'
+import { OpenWatch } from '../support/open-watch.ts'
 
 let api: TestApi
 beforeAll(async () => {
   api = await TestApi.start()
 })
 afterAll(() => api[Symbol.asyncDispose]())
-
-/** A watch that is still open; `next` waits for one event. */
-class OpenWatch implements Disposable {
-  readonly #events: AsyncIterator<WatchEvent>
-  readonly #stop: AbortController
-
-  constructor(events: AsyncIterable<WatchEvent>, stop: AbortController) {
-    this.#events = events[Symbol.asyncIterator]()
-    this.#stop = stop
-  }
-
-  static async open(
-    of: TestApi,
-    path: string,
-    query: Record<string, string | boolean | number> = {},
-  ): Promise<OpenWatch> {
-    const stop = new AbortController()
-    const opened = await of.server
-      .transport()
-      .watch({ method: 'GET', path, query: { watch: true, ...query }, signal: stop.signal })
-    if ('refused' in opened) throw new Error(JSON.stringify(opened.refused.body))
-    return new OpenWatch(opened.events, stop)
-  }
-
-  async next(): Promise<WatchEvent | undefined> {
-    const { done, value } = await this.#events.next()
-    return done === true ? undefined : value
-  }
-
-  async take(count: number): Promise<string[]> {
-    const seen: string[] = []
-    for (let i = 0; i < count; i++) {
-      const event = await this.next()
-      if (event !== undefined) seen.push(`${event.type} ${event.object.metadata.name ?? ''}`.trim())
-    }
-    return seen
-  }
-
-  [Symbol.dispose](): void {
-    this.#stop.abort()
-  }
-}
 
 const revision = (of: TestApi = api): string => String(of.server.store.revision)
 

@@ -396,7 +396,7 @@ describe('lists and watches of a resource storage', () => {
   test('end with a 410 when the storage has replaced its objects, which then have a new revision', async () => {
     const list = await api.get(notes)
     const since = String(list.body.metadata['resourceVersion'])
-    const watch = `${notes}?watch=true&timeoutSeconds=5&resourceVersion=${since}`
+    const watch = `${notes}?watch=true&resourceVersion=${since}`
     const open = api.events(watch)
     await turns()
     storage.notes.set('default/new', {

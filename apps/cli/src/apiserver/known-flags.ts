@@ -64,8 +64,8 @@ const ignored: ReadonlySet<string> = new Set(ignoredNames.trim().split(/\s+/))
 const ignoredPrefixes = ['etcd-', 'audit-', 'tracing-']
 
 /**
- * Returns true for a flag of kube-apiserver that changes nothing that clients of this server could miss: etcd, logs,
- * limits, kubelets. Others that are not honoured deserve a warning.
+ * Reports whether a flag of kube-apiserver can be ignored without a warning, because no client of this server would
+ * notice it: etcd, logs, limits, kubelets.
  */
 export function isIgnored(name: string): boolean {
   return ignored.has(name) || ignoredPrefixes.some((prefix) => name.startsWith(prefix))

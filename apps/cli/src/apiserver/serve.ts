@@ -21,8 +21,8 @@ import type { ProgramOptions } from './options.ts'
 import { readTokens } from './token-file.ts'
 
 /**
- * The admission plugins of kube-apiserver that the server has without a switch: part of the namespace rules, or of the
- * preparation of pods, nodes, claims and ingresses.
+ * Admission plugins of kube-apiserver that are always on here: they are part of the namespace checks, or of the
+ * defaulting of pods, nodes, claims and ingresses.
  */
 const builtinPlugins = new Set([
   'NamespaceLifecycle',
@@ -36,7 +36,7 @@ const builtinPlugins = new Set([
   'CertificateSigning',
 ])
 
-/** Interval of looking at the parent process, in milliseconds: there is no event for its end. */
+/** Polling interval for the parent process, in milliseconds: no event announces its exit. */
 const parentCheckInterval = 1000
 
 /**
@@ -89,8 +89,8 @@ function signalReceived(): Promise<void> {
 }
 
 /**
- * Resolves when the parent process is another than the given one, which has ended then; never without one. A suite that
- * panics, or that `go test -timeout` kills, stops nothing that it has started.
+ * Resolves when the given parent has exited, so that this process has another one; never resolves without a parent. A
+ * test suite that panics, or that `go test -timeout` kills, does not stop its child processes.
  */
 function parentEnded(parent: number | undefined): Promise<void> {
   return new Promise((resolve) => {
@@ -152,18 +152,18 @@ async function servingCertificate(options: ProgramOptions): Promise<KeyPair | un
     })
   const hosts = [options.host, options.advertiseAddress].filter((host) => host !== undefined)
   const { ca, server } = await makeCertificates({ clock: systemClock, hosts })
-  // With its authority, so that clients can take the file as what they trust.
+  // With its CA, so that clients can use the file as their trust bundle.
   const pair = { key: server.key, cert: `${server.cert.trim()}\n${ca.cert}` }
   writePrivate(keyPath, pair.key)
   writePrivate(certPath, pair.cert)
   return pair
 }
 
-/** Returns a pair that belongs together. Throws a usage error. */
+/** Returns the pair if its key matches its certificate. Throws a usage error. */
 function checked(flag: string, file: string, pair: KeyPair): KeyPair {
   return readAs(flag, file, () => {
     if (new X509Certificate(pair.cert).checkPrivateKey(createPrivateKey(pair.key))) return pair
-    throw new Error('the key is not that of the certificate')
+    throw new Error('the private key does not match the certificate')
   })
 }
 
@@ -180,7 +180,7 @@ async function openAuditLog(
     }
   }
   try {
-    return await AuditFile.open(path, (error) => say(`no audit event is written any more: ${error.message}`))
+    return await AuditFile.open(path, (error) => say(`audit events are no longer written: ${error.message}`))
   } catch (error) {
     throw usageError(`--audit-log-path ${path} cannot be written: ${(error as Error).message}`)
   }
@@ -192,9 +192,9 @@ function admissionNotes({ enabledAdmission, disabledAdmission }: ProgramOptions)
   return [
     ...enabledAdmission
       .filter((name) => !isKnown(name) && !builtinPlugins.has(name))
-      .map((name) => `--enable-admission-plugins: there is no ${name} here`),
+      .map((name) => `--enable-admission-plugins: ${name} is not supported`),
     ...disabledAdmission
       .filter((name) => builtinPlugins.has(name))
-      .map((name) => `--disable-admission-plugins: ${name} is always on here`),
+      .map((name) => `--disable-admission-plugins: ${name} cannot be disabled`),
   ]
 }

@@ -1,4 +1,4 @@
-// Checks of an installation: its pods, who works, webhooks and APIServices.
+// Checks an installation: pods, leader, webhooks and APIServices.
 import { Lease, ServiceAccount, kind } from '@fairlead/client'
 import type { Client, Kind } from '@fairlead/client'
 import type { Capability } from '@fairlead/controller'
@@ -39,7 +39,7 @@ export async function accountOf(client: Client, account: Account): Promise<Accou
   }
 }
 
-/** Checks an installation that is there. */
+/** Checks an existing installation. */
 export async function checkInstallation(
   client: Client,
   account: Account,
@@ -69,7 +69,7 @@ async function checkPods(client: Client, account: Account): Promise<Finding> {
   const place = `${account.namespace}/${account.name}`
   const found = await client.find(Deployment, account)
   if (found === undefined)
-    return warn('pods', `there is no Deployment ${place}: the controllers do not run in this cluster by it`)
+    return warn('pods', `there is no Deployment ${place}: it runs no controllers in this cluster`)
   const [wanted, ready] = [found.spec?.replicas ?? 1, found.status?.readyReplicas ?? 0]
   if (ready >= wanted) return ok('pods', `${ready} of ${wanted} of ${place} are ready`)
   return fail(
@@ -83,7 +83,7 @@ async function checkLeader(client: Client, account: Account): Promise<Finding | 
   if (lease === undefined) return undefined
   const { holderIdentity: holder, leaseDurationSeconds = 15, renewTime } = lease.spec ?? {}
   const age = renewTime === undefined || renewTime === null ? Infinity : client.clock.now() - Date.parse(renewTime)
-  // Times of two machines: a lease that expired long ago says that no replica works, a young one may be slightly off.
+  // Clocks of two machines differ: only a lease that expired long ago shows that no replica is active.
   if (!holder || age > 4 * leaseDurationSeconds * 1000)
     return fail(
       'leader',
@@ -95,7 +95,10 @@ async function checkLeader(client: Client, account: Account): Promise<Finding | 
 async function checkWebhooks(client: Client, { name }: Account): Promise<Finding | undefined> {
   const found = await client.find(Configuration, name)
   if (found === undefined)
-    return warn('webhooks', `there is no ValidatingWebhookConfiguration ${name}: rights of writers are not checked`)
+    return warn(
+      'webhooks',
+      `there is no ValidatingWebhookConfiguration ${name}: the permissions of writers are not checked`,
+    )
   const { webhooks = [] } = found
   const without = webhooks.filter(({ clientConfig }) => !clientConfig?.caBundle).length
   if (without === 0) return ok('webhooks', `${webhooks.length} of ${name} have a CA bundle`)

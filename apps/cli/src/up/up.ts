@@ -138,7 +138,7 @@ async function openAuditLog({ auditLog }: UpOptions, logger: Logger): Promise<Au
   if (auditLog === undefined) return undefined
   try {
     return await AuditFile.open(auditLog, (error) =>
-      logger.error('Could not write the audit log, no event is written any more', { error }),
+      logger.error('Could not write the audit log; audit events are no longer written', { error }),
     )
   } catch (error) {
     throw usageError(`--audit-log ${auditLog} cannot be written: ${(error as Error).message}`)

@@ -90,7 +90,10 @@ test('files with other contents than they should have are refused with the names
       [['--service-account-key-file', text], /^--service-account-key-file .*text: it holds no PEM block/],
       [['--service-account-signing-key-file', file('ca', caCertificate)], /^--service-account-signing-key-file .*ca: /],
       [['--token-auth-file', text], /^--token-auth-file .*text: line 1 has less than three columns/],
-      [['--tls-cert-file', certificate, '--tls-private-key-file', key], /crt: the key is not that of the certificate$/],
+      [
+        ['--tls-cert-file', certificate, '--tls-private-key-file', key],
+        /crt: the private key does not match the certificate$/,
+      ],
       [['--audit-log-path', folder], /^--audit-log-path .* cannot be written: /],
     ]
     for (const [args, message] of cases)

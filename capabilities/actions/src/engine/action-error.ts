@@ -1,11 +1,11 @@
-// Errors of requests for actions: an HTTP status and the error word of the original (originals/kappnav.md §3.3).
+// Errors of action requests: an HTTP status and the error code of kAppNav (originals/kappnav.md §3.3).
 import { isClientError } from '@fairlead/client'
 import { SelectorError, StatusError } from '@fairlead/kube'
 import { PatternError } from './patterns/pattern.ts'
 import { InputError } from './runs/inputs.ts'
 
 /**
- * Error words; each precedes the message:
+ * Error codes; each prefixes the message:
  * - `input-error`: an input of the action, or of the request, is missing or does not fit.
  * - `pattern-error`: a pattern cannot be resolved; the message is that of the PatternError.
  * - `validation-error`: the inputs do not match the form of the action.
@@ -23,7 +23,7 @@ export type ActionErrorKind =
   | 'forbidden'
   | 'internal-error'
 
-/** A request for an action failed. `message` begins with the kind and a colon. */
+/** A failed action request. `message` begins with the kind and a colon. */
 export class ActionError extends Error {
   override readonly name = 'ActionError'
   readonly kind: ActionErrorKind

@@ -1,5 +1,5 @@
-// Orphans by label, and parents by a label of the orphans that they adopt: a sync does not look at all orphans, nor an
-// orphan at all parents.
+// Indexes orphans by label, and parents by a label that they select: a sync does not scan all orphans, and the event of
+// an orphan does not scan all parents.
 import type { KubeObject, Selector } from '@fairlead/kube'
 import { controllerOf } from '@fairlead/kube'
 import type { KindCache, KindObjects } from '../runtime/kind-cache.ts'

@@ -1,10 +1,10 @@
-// Setters: comments that say from which values a field is made, `image: nginx:1.7 # kpt-set: ${image}:${tag}`.
+// Setters: comments that say which values a field is built from, `image: nginx:1.7 # kpt-set: ${image}:${tag}`.
 import type { Node, Pair, YAMLSeq } from 'yaml'
 import { compileRegex } from '@fairlead/kube'
 
 const prefix = 'kpt-set: '
 
-/** Returns the pattern of a comment, undefined when it is no setter comment. */
+/** Returns the pattern of a setter comment, or undefined for any other comment. */
 export function setterPattern(comment: string | null | undefined): string | undefined {
   const text = comment?.trimStart()
   if (text === undefined || !text.startsWith(prefix)) return undefined
@@ -12,12 +12,12 @@ export function setterPattern(comment: string | null | undefined): string | unde
   return pattern === '' ? undefined : pattern
 }
 
-/** Returns the comment of a pattern, as a node holds it. */
+/** Formats a pattern as the comment of a YAML node. */
 export function setterComment(pattern: string): string {
   return ` ${prefix}${pattern}`
 }
 
-/** Returns the comment of a list: behind its key, or behind the list when that is written `[a, b]`. */
+/** Returns the comment of a list: after its key, or after the list itself in flow style (`[a, b]`). */
 export function listComment(pair: Pair<Node, Node>, list: YAMLSeq): string | null | undefined {
   return list.flow === true ? list.comment : pair.key.comment
 }

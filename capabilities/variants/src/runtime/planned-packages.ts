@@ -1,4 +1,4 @@
-// Packages of a server of which a plan is made: what a pass would write is recorded, and nothing is written.
+// A dry run on the packages of a server: records what a reconcile would write, and writes nothing.
 import type { PackageRevision, PackageRevisionResources, Pipeline, Task } from '@fairlead/packages'
 import { packageRevisionName } from '@fairlead/packages'
 import type { PackageVariant } from '../api.ts'
@@ -6,19 +6,19 @@ import type { PackageText } from '../engine/mutation/package-text.ts'
 import type { RevisionAction } from '../engine/variant/downstream.ts'
 import type { PackageClient, Packages, Preview } from './package-client.ts'
 
-/** A draft that would be made or changed. */
+/** A draft that the reconcile would create or update. */
 export interface PlannedDraft {
   readonly name: string
   readonly isNew: boolean
   readonly reason: string
   readonly before: PackageText
-  /** After the functions of the package. */
+  /** The content after the pipeline of the package has run. */
   readonly after: PackageText
-  /** The message of the functions that fail. */
+  /** The error message of the pipeline, if it fails. */
   readonly failure: string | undefined
 }
 
-/** The plan of a variant. */
+/** Records the plan of one PackageVariant. */
 export class PlannedPackages implements Packages {
   readonly drafts: PlannedDraft[] = []
   readonly actions: RevisionAction[] = []

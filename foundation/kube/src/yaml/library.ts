@@ -1,4 +1,4 @@
-// The `yaml` library. Imported, not required on first use: a bundler puts it into the bundle of an operator.
+// The `yaml` library. Imported statically, not required on first use, so that bundlers include it in an operator.
 import * as yaml from 'yaml'
 
 /** Returns the library. */

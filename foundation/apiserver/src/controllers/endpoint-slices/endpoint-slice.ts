@@ -61,7 +61,7 @@ export function isDone({ create, update, delete: stale }: SlicePlan): boolean {
   return create.length === 0 && update.length === 0 && stale.length === 0
 }
 
-/** Carries a plan out. An update or delete of another version than the planned one fails with a conflict. */
+/** Executes a plan. An update or delete fails with a conflict if the slice has changed since the plan was made. */
 export async function writeSlices(plan: SlicePlan, client: Client): Promise<void> {
   for (const slice of plan.create) {
     try {
@@ -93,7 +93,7 @@ export function groupKey(addressType: string, ports: readonly EndpointPort[]): s
   return [addressType, ...ports.map(portKey).toSorted()].join(' ')
 }
 
-/** Returns the fields by which Kubernetes takes two endpoints for one. */
+/** Returns the identity of an endpoint: Kubernetes treats endpoints that share these fields as one. */
 export function endpointIdentity({ addresses, hostname = '', targetRef }: Endpoint): string {
   return JSON.stringify([addresses, hostname, targetRef?.['namespace'] ?? '', targetRef?.['name'] ?? ''])
 }
@@ -116,7 +116,7 @@ export function controllerReference({ apiVersion, kind: kindName }: Kind, owner:
   return { apiVersion, kind: kindName, name, uid, controller: true, blockOwnerDeletion: true }
 }
 
-/** Returns the slice with the content of another one, as a write of this version only. */
+/** Returns an update that gives the first slice the content of the second, at the resourceVersion of the first. */
 export function replacing({ metadata }: EndpointSlice, { metadata: wanted, ...content }: EndpointSlice): EndpointSlice {
   const { namespace, name, generateName, uid, resourceVersion } = metadata
   const { labels, annotations, ownerReferences } = wanted

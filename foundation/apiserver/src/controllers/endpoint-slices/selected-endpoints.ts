@@ -1,4 +1,4 @@
-// Makes EndpointSlices and Endpoints of Services with a selector from the Pods that they select: the
+// Creates the EndpointSlices and Endpoints of Services from the Pods that their selectors match: the
 // endpointslice-controller and the endpoints-controller of Kubernetes.
 import type { Client } from '@fairlead/client'
 import { kind } from '@fairlead/client'
@@ -24,7 +24,7 @@ import { TriggerTimes } from './trigger-times.ts'
 const Node = kind('v1', 'Node', { plural: 'nodes', namespaced: false })
 const byService = 'service'
 const managedSlices = `${managedByLabel}=${sliceController}`
-/** The item of all Endpoints without a Service, at the start. */
+/** The work item, enqueued at startup, for all Endpoints without a Service. */
 const leftovers = ''
 
 /** Sets up the controller of EndpointSlices. */

@@ -136,16 +136,26 @@ describe('the status of a parent', () => {
     expect((await conditionOf('Ready'))?.reason).toBe('Serving')
   })
 
-  test('is reported as missing when its schema has no observedGeneration', async () => {
+  test.each([
+    ['observedGeneration', { inputs: true, outputs: true }, 'Serving', 'Every group is served'],
+    ['outputs', { observedGeneration: true, inputs: true }, 'NoStatus', 'has no status.outputs;'],
+    ['total of outputs', { inputs: true, outputs: ['count'] }, 'NoStatus', 'has no status.outputs.secrets.total;'],
+  ])('has what its schema knows, when that has no %s', async (_, fields, reason, message) => {
     await startStage()
     const strict = structuredClone(policies) as KubeObject & { spec: { versions: { schema: object }[] } }
-    const section = { type: 'object', additionalProperties: { 'x-kubernetes-preserve-unknown-fields': true } }
+    const integer = { type: 'integer' }
+    const open = { type: 'object', additionalProperties: { 'x-kubernetes-preserve-unknown-fields': true } }
+    const counted = { type: 'object', additionalProperties: { type: 'object', properties: { count: integer } } }
+    const schemaOf = ([name, value]: [string, unknown]): [string, object] => [
+      name,
+      name === 'observedGeneration' ? integer : value === true ? open : counted,
+    ]
     strict.spec.versions[0]!.schema = {
       openAPIV3Schema: {
         type: 'object',
         properties: {
           spec: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
-          status: { type: 'object', properties: { inputs: section, outputs: section } },
+          status: { type: 'object', properties: Object.fromEntries(Object.entries(fields).map(schemaOf)) },
         },
       },
     }
@@ -153,11 +163,9 @@ describe('the status of a parent', () => {
     await stage.pass(1)
     await stage.apply(controller(), policy(), input('a'))
     await stage.pass(10)
-    expect(await conditionOf('Ready')).toEqual({
-      status: 'True',
-      reason: 'NoStatus',
-      message: expect.stringContaining('status.observedGeneration'),
-    })
+    const { status } = await stage.client.get(policy(), 'default/all')
+    expect(status).toMatchObject({ inputs: { configmaps: { total: 1 } } })
+    expect(await conditionOf('Ready')).toEqual({ status: 'True', reason, message: expect.stringContaining(message) })
   })
 
   test('comes back when another client removes it', async () => {

@@ -4,7 +4,16 @@ import type { Client } from '@fairlead/client'
 import { isApplied } from '@fairlead/client'
 import type { Logger } from '@fairlead/controller'
 import type { Clock, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
-import { asJson, isConflict, isJsonObject, isNotFound, isTerminating, jsonEqual, keyOf } from '@fairlead/kube'
+import {
+  asJson,
+  isConflict,
+  isJsonObject,
+  isNotFound,
+  isTerminating,
+  jsonEqual,
+  keyOf,
+  StatusError,
+} from '@fairlead/kube'
 import { managerPrefix } from '../engine/configuration.ts'
 import type { ControllerKinds } from '../engine/kinds.ts'
 import { groupResource } from '../engine/resource.ts'
@@ -59,6 +68,8 @@ export class ParentStatus {
   #problem: string | undefined
   /** Parents that cannot store our status, by uid: no further write is tried. */
   readonly #gaveUp = new Set<string>()
+  /** Paths of fields that the schema of the parents does not have, such as `.status.observedGeneration`. */
+  readonly #undeclared = new Set<string>()
   #stopped = false
 
   constructor(options: ParentStatusOptions) {
@@ -117,7 +128,7 @@ export class ParentStatus {
       return
     }
     const { kinds } = this.#options
-    const status = parentStatus({
+    const whole = parentStatus({
       generation: counts.parent.metadata.generation,
       inputKinds: kinds.inputs,
       inputTotals: counts.inputTotals,
@@ -125,6 +136,7 @@ export class ParentStatus {
       outputs: counts.outputs,
       before: counts.parent.status,
     })
+    const status = this.#undeclared.size === 0 ? whole : withoutFields(whole, '.status', this.#undeclared)
     if (this.#isWritten(counts.parent, status, pending)) return
     pending.isWriting = true
     pending.isDirty = false
@@ -155,14 +167,21 @@ export class ParentStatus {
     try {
       const { object } = await this.#options.client.applyRaw(statusOf(parent, status), { subresource: 'status' })
       pending.written = { status, resourceVersion: Number(object.metadata.resourceVersion) }
+      const { parent: parentKind } = this.#options.kinds
+      const missing = [...this.#undeclared].filter((path) => path !== '.status.observedGeneration')
+      if (hasCounts(object, status) && missing.length > 0)
+        return this.#report(
+          `the schema of ${groupResource(parentKind)} has no ${missing.map((path) => path.slice(1)).join(', ')}; add it there to see all counts`,
+        )
       if (hasCounts(object, status)) return this.#report(undefined)
       this.#gaveUp.add(uid)
       return this.#report(
-        `the schema of ${groupResource(this.#options.kinds.parent)} drops status.inputs or status.outputs; add them there to see counts`,
+        `the schema of ${groupResource(parentKind)} drops status.inputs or status.outputs; add them there to see counts`,
       )
     } catch (error) {
       // Deleted, or another object of the name: the watch reports its removal.
       if (isConflict(error)) return undefined
+      if (this.#learnUndeclared(error)) return 0
       const cause = isNotFound(error) ? await this.#causeOfNotFound(parent) : 'Unknown'
       if (cause === 'Deleted') return undefined
       if (cause === 'NoSubresource') {
@@ -178,6 +197,14 @@ export class ParentStatus {
       this.#report(error instanceof Error ? error.message : String(error))
       return retryDelay
     }
+  }
+
+  /** Learns which fields the schema of the parents lacks from the error of an apply; false when it names no new one. */
+  #learnUndeclared(error: unknown): boolean {
+    if (!(error instanceof StatusError)) return false
+    const { size } = this.#undeclared
+    for (const [, path = ''] of error.message.matchAll(undeclaredField)) this.#undeclared.add(path)
+    return this.#undeclared.size > size
   }
 
   /** Returns why a parent's status was not found; `Unknown` when the kind is not served for a while. */
@@ -202,6 +229,17 @@ export class ParentStatus {
   }
 }
 
+/** A field that the schema lacks, in the message of a refused apply. */
+const undeclaredField = /(\.status\S*): field not declared in schema/g
+
+/** Returns the object without the fields of these paths. */
+function withoutFields(object: JsonObject, path: string, paths: ReadonlySet<string>): JsonObject {
+  const kept = Object.entries(object).filter(([name]) => !paths.has(`${path}.${name}`))
+  return Object.fromEntries(
+    kept.map(([name, value]) => [name, isJsonObject(value) ? withoutFields(value, `${path}.${name}`, paths) : value]),
+  )
+}
+
 /** Returns the configuration that is applied to the parent's status. */
 function statusOf({ apiVersion, kind, metadata }: KubeObject, status: JsonObject): KubeObject {
   const { name, namespace, uid } = metadata
@@ -211,7 +249,9 @@ function statusOf({ apiVersion, kind, metadata }: KubeObject, status: JsonObject
 /** Returns whether the parent's status has a value for each of our counts; others may be beside them. */
 function hasCounts(parent: KubeObject, status: JsonObject): boolean {
   const observed = isJsonObject(parent.status) ? asJson(parent.status) : {}
-  return ['inputs', 'outputs'].every((section) => hasFields(observed[section], status[section]))
+  return ['inputs', 'outputs'].every(
+    (section) => status[section] === undefined || hasFields(observed[section], status[section]),
+  )
 }
 
 function hasFields(value: JsonValue | undefined, wanted: JsonValue | undefined): boolean {

@@ -112,12 +112,15 @@ describe('a tenant', () => {
     await stage.client.waitFor(thing, 'team-b/app-source', () => true)
   })
 
-  test('needs either get or list to have objects stamped', async () => {
+  test.each([
+    ['with generated names', { generateName: 'a-' }],
+    ['with names', { name: 'a' }],
+  ])('needs either get or list to have objects stamped, %s', async (_, metadata) => {
     const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role' }
     const rules = [{ apiGroups: ['test.run'], resources: ['things'], verbs: ['list', 'create', 'patch'] }]
     await stage.client.patch(role, 'team-b/builder', { merge: { rules: rules as never } })
     await stage.apply(
-      template('ClusterTemplate', 'named', { template: { ...thing, metadata: { generateName: 'a-' }, spec: {} } }),
+      template('ClusterTemplate', 'named', { template: { ...thing, metadata, spec: {} } }),
       supplyChain('named', 'named', [{ name: 'a', templateRef: { kind: 'ClusterTemplate', name: 'named' } }]),
       workloadOf('app', 'named', {}, 'team-b'),
     )

@@ -1,12 +1,21 @@
 // Applies objects that must be ours: design decision 5, step by step.
-import { asJson, controllerOf, formatKey, isConflict, isInvalid, jsonEqual, ownerReferenceTo } from '@fairlead/kube'
+import {
+  asJson,
+  controllerOf,
+  formatKey,
+  isConflict,
+  isForbidden,
+  isInvalid,
+  jsonEqual,
+  ownerReferenceTo,
+} from '@fairlead/kube'
 import type { KubeObject, ObjectKey, OwnerReference } from '@fairlead/kube'
 import { isApplied } from './applied-configuration.ts'
 import { ClientError } from './client-error.ts'
 import { kindOfObject } from './kind.ts'
 import type { Kind } from './kind.ts'
 import { withoutUndefined } from './request-body.ts'
-import type { ApplyOptions, CallOptions } from './options.ts'
+import type { ApplyOptions, CallOptions, List, ListOptions } from './options.ts'
 
 /**
  * An object of that name exists and is not ours. `live` is that object; `raced` when it appeared while we created ours.
@@ -28,6 +37,7 @@ export interface ApplyClient {
   readonly manager: string
   keyOf(object: KubeObject): Promise<ObjectKey>
   find<T extends KubeObject>(kind: Kind<T>, key: ObjectKey, options: CallOptions): Promise<T | undefined>
+  list<T extends KubeObject>(kind: Kind<T>, options: ListOptions): Promise<List<T>>
   applyRaw<T extends KubeObject>(
     object: T,
     options: ApplyOptions,
@@ -56,11 +66,29 @@ export async function applyClaimed<T extends KubeObject>(
 ): Promise<T> {
   const configuration = withoutUndefined(options.owner === undefined ? object : withOwner(object, options.owner))
   const isOurs = options.isOurs ?? ((live: KubeObject) => controllerOf(live)?.uid === options.owner?.metadata.uid)
-  const live =
-    options.cached ?? (await client.find(kindOfObject(object), await client.keyOf(object), { signal: options.signal }))
+  const live = options.cached ?? (await findLive(client, object, options))
   return live === undefined
     ? createClaimed(client, configuration, isOurs, options)
     : changeClaimed(client, configuration, live as T, isOurs, options)
+}
+
+/** Reads the object of that name; lists that one name where the client may list but not get: both show all of it. */
+async function findLive<T extends KubeObject>(
+  client: ApplyClient,
+  object: T,
+  { signal }: ApplyOptions,
+): Promise<T | undefined> {
+  const kind = kindOfObject(object) as Kind<T>
+  const { namespace, name } = await client.keyOf(object)
+  try {
+    return await client.find(kind, { namespace, name }, { signal })
+  } catch (error) {
+    if (!isForbidden(error)) throw error
+    const fieldSelector = `metadata.name=${name}`
+    const listed = await client.list(kind, { namespace, fieldSelector, signal }).catch(() => undefined)
+    if (listed === undefined) throw error
+    return listed.items[0]
+  }
 }
 
 /** The object with a controlling owner reference added. */
@@ -105,9 +133,7 @@ async function applyUnforced<T extends KubeObject>(
     return await client.applyRaw(configuration, { ...options, force: false })
   } catch (error) {
     if (!isConflict(error) && !isInvalid(error)) throw error
-    const live = await client.find(kindOfObject(configuration), await client.keyOf(configuration), {
-      signal: options.signal,
-    })
+    const live = await findLive(client, configuration, options)
     if (live === undefined || isOurs(live)) throw error
     throw new CollisionError(live, true)
   }

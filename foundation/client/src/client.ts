@@ -59,6 +59,8 @@ export interface ClientOverrides {
   readonly cached?: (kind: Kind, key: ObjectKey) => KubeObject | undefined
   /** A signal that cancels every request without one of its own. */
   readonly signal?: AbortSignal
+  /** Called with each warning of the server, such as `unknown field "spec.replicsa"`; ignored when left out. */
+  readonly onWarning?: (warning: string, request: ApiRequest) => void
 }
 
 /** `autoscaling/v1 Scale`. */
@@ -403,6 +405,7 @@ export class Client {
   }
 
   #accepted(response: ApiResponse, request: ApiRequest): ApiResponse {
+    for (const warning of response.warnings) this.#traits.onWarning?.(warning, request)
     const error = statusErrorOf(response)
     if (error === undefined) return response
     // Discovery may be out of date: the kind moved to another resource, or its CRD was deleted.

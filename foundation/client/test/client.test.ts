@@ -86,6 +86,16 @@ describeClusters(({ open }) => {
     expect(await fails(own.get(ConfigMap, ''))).toMatchObject({ code: 'InvalidRequest' })
   })
 
+  test('passes the warnings of the server on, such as those about misspelled fields', async () => {
+    const warnings: string[] = []
+    const scoped = (await fresh()).with({
+      onWarning: (warning, { method }) => void warnings.push(`${method}: ${warning}`),
+    })
+    const misspelled = { ...configMap('misspelled'), dta: {} } as ConfigMap
+    await scoped.create(misspelled)
+    expect(warnings).toEqual(['POST: unknown field "dta"'])
+  })
+
   test('says what a call without types lacks', async () => {
     const own = await fresh()
     const refused = async (call: Promise<unknown>): Promise<unknown> => {

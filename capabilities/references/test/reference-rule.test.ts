@@ -95,6 +95,24 @@ describe('a rule with references in a field', () => {
     )
   })
 
+  test.each([
+    [{ host: { name: 'x' } }, 'has a map at spec.host: name a string, number or boolean'],
+    [{ host: ['x'] }, 'has a list at spec.host: name a string, number or boolean'],
+    [{ host: '' }, 'has no value at spec.host'],
+  ])('says what a source with %j lacks', async (spec, message) => {
+    await using stage = await Stage.start([
+      ...tenant('a'),
+      ruleObject({ path: 'spec.databaseRef' }, { source: { ...database, valuePath: 'spec.host' } }),
+      { ...databaseObject('a', 'db'), spec },
+      appObject('a', 'web', { ref: { name: 'db' } }),
+    ])
+    await eventually(async () =>
+      expect((await stage.rule()).problems).toMatchObject([
+        { reason: 'ValueMissing', message: expect.stringContaining(message) },
+      ]),
+    )
+  })
+
   test('waits for Synced of the present generation where it says so', async () => {
     await using stage = await Stage.start([
       ...tenant('a'),

@@ -77,6 +77,10 @@ export function gate(found: Lookup, { valuePath, waitFor }: View): GateResult {
     if (message !== undefined) return { state: 'ReferentNotReady', message, uid }
   }
   const value = valueAt(object as unknown as JsonObject, valuePath)
+  if (typeof value === 'object' && value !== null) {
+    const message = `has a ${Array.isArray(value) ? 'list' : 'map'} at ${valuePath}: name a string, number or boolean`
+    return { state: 'ValueMissing', message, uid }
+  }
   if (!isValue(value)) return { state: 'ValueMissing', message: `has no value at ${valuePath}`, uid }
   return { state: 'ready', value, uid, generation }
 }

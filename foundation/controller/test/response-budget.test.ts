@@ -15,7 +15,11 @@ afterEach(async () => {
 
 /** Starts a hook whose responses have the size that the path names, in MiB. */
 async function sizedHook(): Promise<string> {
-  const server = createServer((request, response) => response.end('x'.repeat(Number(request.url?.slice(1)) * MiB)))
+  const server = createServer(({ url = '' }, response) => {
+    // Without an end in the same call there is no Content-Length.
+    if (url.endsWith('chunked')) response.write('')
+    response.end('x'.repeat(Number.parseFloat(url.slice(1)) * MiB))
+  })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   closing.push(() => {
@@ -85,6 +89,30 @@ test('a call that waits for memory does not reach its time limit, and ends when 
   await expect(cancelled).rejects.toThrow('stopped')
   first[Symbol.dispose]()
   expect((await waiting).bytesReceived).toBe(3 * MiB)
+})
+
+test('a response of unknown length reserves 8 MiB first, and counts as the largest once it has more', async () => {
+  const url = await sizedHook()
+  const client = hookClient()
+  const call = async (path: string): Promise<ResponseReservation> => {
+    const reservation = new ResponseReservation()
+    await client.call({ url: `${url}/${path}` }, { body: {}, reservation })
+    return reservation
+  }
+  // 10 MiB are the budget: 8 and 2 fit.
+  const [small, beside] = [await call('2/chunked'), await call('2')]
+  small[Symbol.dispose]()
+  const large = await call('9/chunked')
+  let isRead = false
+  const next = call('2').then((reservation) => {
+    isRead = true
+    return reservation
+  })
+  beside[Symbol.dispose]()
+  await rest(client, url)
+  expect(isRead).toBe(false)
+  large[Symbol.dispose]()
+  ;(await next)[Symbol.dispose]()
 })
 
 test('without a reservation the memory is free when the call ends', async () => {

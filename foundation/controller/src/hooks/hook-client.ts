@@ -133,6 +133,8 @@ const minRetryAfter = 1000
 const maxRetryAfter = 3_600_000
 const defaultMaxBytes = 32 * 1024 * 1024
 const defaultMaxBytesInUse = 2 * defaultMaxBytes
+/** Bytes that a large response without `Content-Length` reserves first; once it has more, it counts as the largest. */
+const unannounced = 8 * 1024 * 1024
 /** Statuses that gateways respond with when the hook behind them is down. */
 const gatewayFailures: ReadonlySet<number> = new Set([502, 503, 504])
 
@@ -372,7 +374,7 @@ async function readLimited(
   reserve: (bytes: number) => Promise<void>,
 ): Promise<Buffer> {
   let size = 0
-  let isReserved = false
+  let reserved = smallResponse
   return readAll(incoming, (count) => {
     size += count
     if (size > limit)
@@ -380,11 +382,13 @@ async function readLimited(
         endpoint: name,
         status: incoming.statusCode,
       })
-    if (isReserved || size <= smallResponse) return
-    isReserved = true
-    incoming.pause()
+    if (size <= reserved) return
     const announced = Number(incoming.headers['content-length'])
-    void reserve(announced > 0 ? Math.min(announced, limit) : limit).then(
+    const known = announced > 0 ? announced : reserved === smallResponse ? unannounced : limit
+    const more = Math.min(known, limit) - (reserved === smallResponse ? 0 : reserved)
+    reserved = Math.max(Math.min(known, limit), size)
+    incoming.pause()
+    void reserve(more).then(
       () => incoming.resume(),
       (error: unknown) => incoming.destroy(error as Error),
     )

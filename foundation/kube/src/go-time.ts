@@ -90,9 +90,16 @@ function parse(text: string, layout: string): GoTime {
   const extra = rest.slice(offset.length)
   if (extra !== '')
     throw new GoTimeSyntaxError(`parsing time ${JSON.stringify(text)}: extra text: ${JSON.stringify(extra)}`)
-  if (day < 1 || day > new Date(Date.UTC(year, month, 0)).getUTCDate()) range('day')
-  const seconds = Date.UTC(year, month - 1, day, hour, minute, second) / 1000 - offset.seconds
+  if (day < 1 || day > dateOf(year, month, 0).getUTCDate()) range('day')
+  const seconds = dateOf(year, month - 1, day).setUTCHours(hour, minute, second) / 1000 - offset.seconds
   return { seconds, nanos: Number(fraction.slice(0, 9).padEnd(9, '0')) }
+}
+
+/** Returns midnight of a day. The constructors of Date take the years 0-99 for those of the 20th century. */
+function dateOf(year: number, month: number, day: number): Date {
+  const date = new Date(0)
+  date.setUTCFullYear(year, month, day)
+  return date
 }
 
 function zoneOffset(text: string): { length: number; seconds: number } | undefined {

@@ -14,6 +14,7 @@ import {
   findCondition,
   formatGoDuration,
   formatGoDurationNanoseconds,
+  formatGoMicroTime,
   formatGoNumber,
   formatGoValue,
   formatMicroTime,
@@ -27,6 +28,7 @@ import {
   ownerReferenceTo,
   parseGoDuration,
   parseGoDurationNanoseconds,
+  parseGoMicroTime,
   parseQuantity,
   regexError,
   setCondition,
@@ -217,6 +219,13 @@ describe('conditions', () => {
     const time = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
     expect([formatTime(time), formatMicroTime(time)]).toEqual(['2026-01-02T03:04:05Z', '2026-01-02T03:04:05.678000Z'])
   })
+
+  test.each(['0001-01-01T00:00:02.000000Z', '0099-12-31T23:59:59.000000Z', '2024-02-29T00:00:00.000001Z'])(
+    'the time %s keeps its year',
+    (text) => {
+      expect(formatGoMicroTime(parseGoMicroTime(text))).toBe(text)
+    },
+  )
 })
 
 describe('owner references', () => {

@@ -44,6 +44,7 @@ test("commands that use a cluster have kubectl's flags", () => {
   expect(flagged.map((path) => path.join(' '))).toEqual([
     'doctor',
     'run',
+    'simulate',
     'backup',
     'restore',
     'metacontroller record',

@@ -105,7 +105,7 @@ test('admits everything in a namespace without labels or with the level privileg
 
 describe('baseline refuses', () => {
   test.each<[string, JsonObject, string]>([
-    ['host namespaces', pod({ hostNetwork: true, hostPID: true }), 'host namespaces (hostNetwork, hostPID)'],
+    ['host namespaces', pod({ hostNetwork: true, hostPID: true }), 'host namespaces (hostNetwork=true, hostPID=true)'],
     ['hostPath volumes', pod({ volumes: [{ name: 'v', hostPath: { path: '/' } }] }), 'hostPath volumes (volume "v")'],
     [
       'host ports',
@@ -232,7 +232,7 @@ test('checks updates of images, and lets other updates of a violating pod pass',
   const answer = await api.send('PATCH', `${pods}/p`, image, { contentType: 'application/json-patch+json' })
   expect(refused(answer)).toEqual([
     403,
-    'pods "p" is forbidden: violates PodSecurity "baseline:latest": host namespaces (hostNetwork)',
+    'pods "p" is forbidden: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)',
   ])
 })
 

@@ -5,6 +5,7 @@ import { kind, Namespace } from '@fairlead/client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { PackageRevisionKind, RepositoryKind } from '@fairlead/packages'
 import type { PorchPackage, Repository } from '@fairlead/packages'
+import { run as runLifecycle } from '../src/commands/rpkg/lifecycle.ts'
 import { run } from '../src/commands/rpkg/tag.ts'
 import { eventually } from '../../../test/support/until.ts'
 import { conditionOf, git, refsOf, Stage } from './stage.ts'
@@ -202,6 +203,30 @@ test('refuses what the lifecycle does not allow, with the words of Porch', async
       message: `packagerevisions.porch.kpt.dev "${name}" is forbidden: published PackageRevisions must be proposed for deletion by setting spec.lifecycle to 'DeletionProposed' prior to deletion`,
     },
   })
+})
+
+test('rpkg propose names the readiness gates that are not met', async () => {
+  await stage.register('blueprints')
+  const { metadata } = await stage.create('blueprints', 'web', 'one')
+  const gates = 'info:\n  readinessGates:\n    - conditionType: example.org/reviewed\n'
+  await stage.save(metadata.name!, (files) => {
+    files['Kptfile'] = files['Kptfile']!.replace('info:\n', gates)
+  })
+  const errors: string[] = []
+  const code = await runLifecycle('propose', {
+    arguments: { revisions: [metadata.name!] },
+    options: { namespace: 'team-a' },
+    stdin: () => Promise.resolve(''),
+    out: () => undefined,
+    err: (line: string) => void errors.push(line),
+    client: () => Promise.resolve(stage.client),
+    signal: new AbortController().signal,
+  })
+  expect([code, errors.join('\n')]).toEqual([
+    1,
+    expect.stringContaining('readiness conditions not met: example.org/reviewed') as string,
+  ])
+  expect((await stage.revision(metadata.name!)).spec.lifecycle).toBe('Draft')
 })
 
 test('refuses an update that is based on an older version with a conflict', async () => {

@@ -84,6 +84,6 @@ async function carryOut(
 }
 
 function requireGates({ spec, status }: PackageRevision): void {
-  if (unmetGates(spec.readinessGates ?? [], status?.conditions ?? []).length > 0)
-    throw new CommandError('readiness conditions not met')
+  const unmet = unmetGates(spec.readinessGates ?? [], status?.conditions ?? [])
+  if (unmet.length > 0) throw new CommandError(`readiness conditions not met: ${unmet.join(', ')}`)
 }

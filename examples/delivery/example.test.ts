@@ -52,7 +52,7 @@ describe('the delivery example', { timeout: testTimeout }, () => {
     await stage.client.waitFor(
       runnable,
       'default/check',
-      ({ status }) => JSON.stringify(status).includes('checked https://example.com/second'),
+      ({ status }) => JSON.stringify(status ?? {}).includes('checked https://example.com/second'),
       { timeout: waitTimeout },
     )
     const { items } = await stage.client.list(check, { namespace: 'default' })

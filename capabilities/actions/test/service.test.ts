@@ -187,7 +187,7 @@ describe('the controllers of actions', () => {
   })
 
   test('relate mappings to the maps that they name', async () => {
-    const mapping = await ready('kinds', ({ status }) => JSON.stringify(status).includes('kappnav/by-kind'))
+    const mapping = await ready('kinds', ({ status }) => JSON.stringify(status ?? {}).includes('kappnav/by-kind'))
     const edge: Relation = {
       type: 'refers-to',
       from: { ...kamKind, namespace: 'kappnav', name: 'kinds', uid: mapping.metadata.uid! },

@@ -390,7 +390,7 @@ describe('the events of mappings and maps', () => {
     for (const precedence of [3, 4, 5]) {
       const changed = await admin.patch(mapping, 'kappnav/many-rules', { merge: { spec: { precedence } } })
       await admin.waitFor(mapping, 'kappnav/many-rules', ({ status }) =>
-        JSON.stringify(status).includes(`"observedGeneration":${String(changed.metadata.generation)}`),
+        JSON.stringify(status ?? {}).includes(`"observedGeneration":${String(changed.metadata.generation)}`),
       )
     }
     for (const name of ['many', 'many-rules']) expect(await eventsOf(name)).toBeLessThanOrEqual(20)

@@ -52,11 +52,14 @@ test('calls and writes are twice as many for twice as many parents, and nothing 
   const half = await costOf(most / 2)
   const whole = await costOf(most)
   await set()
-  const double = ({ calls, reads, writes }: Counts): Counts => ({ calls: 2 * calls, reads, writes: 2 * writes })
-  expect(whole).toEqual(half.map(double))
+  // An event that arrives after a worker took its parent, and before the sync begins, costs another call: under load,
+  // one in a hundred.
+  const perParent = (counts: readonly Counts[], parents: number): unknown =>
+    counts.map(({ calls, reads, writes }) => [Math.floor((10 * calls) / parents) / 10, reads, writes / parents])
   // From nothing: a call that decides and one that sees the outcome, a child and a status. Again: a call.
-  expect(whole.map(({ calls, writes }) => [calls / most, writes / most])).toEqual([
-    [2, 2],
-    [1, 0],
-  ])
+  const expected = [
+    [2, 0, 2],
+    [1, 0, 0],
+  ]
+  expect([perParent(half, most / 2), perParent(whole, most)]).toEqual([expected, expected])
 })

@@ -191,3 +191,19 @@ test('changes take precedence over initial objects', async () => {
   await until('all ran', () => runs.length === 21)
   expect([runs.slice(1, 3), new Set(runs).size]).toEqual([['new', 'old-15'], 21])
 })
+
+test('changes that arrive in one burst while a worker is idle cost one run', async () => {
+  await using server = await ApiServer.start({ controllers: false })
+  const runs: string[] = []
+  let loop!: WorkLoop<string>
+  await using _manager = await Manager.start({
+    client: server.client(),
+    setup: (of) => {
+      loop = of.loop<string>({ name: 'bursts', id: (item) => item, run: (item) => void runs.push(item) })
+    },
+  })
+  await turns()
+  for (const item of ['a', 'a', 'b', 'a']) loop.add(item)
+  await turns()
+  expect(runs).toEqual(['a', 'b'])
+})

@@ -46,6 +46,20 @@ describe('the work queue', () => {
     expect(queue.length).toBe(0)
   })
 
+  test('what is added between the taking and the begin of the work is part of that work', async () => {
+    const { queue } = queueOf()
+    const item = queue.take()
+    queue.add('a')
+    queue.add('a')
+    expect(queue.length).toBe(1)
+    queue.begin((await item)!)
+    expect(queue.length).toBe(0)
+    queue.add('a', 'low')
+    queue.done('a')
+    expect(await takeAll(queue)).toEqual(['a'])
+    expect(() => queue.begin('a')).toThrow('Item a was not taken')
+  })
+
   test('the earliest of several delays counts, and adding ends a delay', async () => {
     const { queue, clock } = queueOf()
     queue.addAfter('a', 5000)

@@ -52,10 +52,8 @@ test('calls and writes are twice as many for twice as many parents, and nothing 
   const half = await costOf(most / 2)
   const whole = await costOf(most)
   await set()
-  // An event that arrives after a worker took its parent, and before the sync begins, costs another call: under load,
-  // one in a hundred.
   const perParent = (counts: readonly Counts[], parents: number): unknown =>
-    counts.map(({ calls, reads, writes }) => [Math.floor((10 * calls) / parents) / 10, reads, writes / parents])
+    counts.map(({ calls, reads, writes }) => [calls / parents, reads, writes / parents])
   // From nothing: a call that decides and one that sees the outcome, a child and a status. Again: a call.
   const expected = [
     [2, 0, 2],

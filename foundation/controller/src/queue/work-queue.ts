@@ -45,7 +45,7 @@ interface Entry<T> {
   began: number
 }
 
-/** A queue of work. Workers loop: `take`, work, `done`. */
+/** A queue of work. Workers loop: `take`, `begin`, work, `done`. */
 export class WorkQueue<T> {
   readonly #options: WorkQueueOptions<T>
   readonly #entries = new Map<string, Entry<T>>()
@@ -156,11 +156,22 @@ export class WorkQueue<T> {
     return new Promise((resolve) => this.#takers.push(resolve))
   }
 
+  /**
+   * States that work on a taken item begins now: what was added since it was taken is part of this work, not of another
+   * one. The worker has not read anything before.
+   */
+  begin(item: T): void {
+    const entry = this.#taken(item)
+    if (entry.waiting === undefined) return
+    entry.waiting = undefined
+    this.#waiting--
+    this.#options.observer?.depth(this.#waiting)
+  }
+
   /** Marks an item as done that a worker took. */
   done(item: T): void {
     const id = this.#options.id(item)
-    const entry = this.#entries.get(id)
-    if (!entry?.working) throw new Error(`Item ${id} was not taken`)
+    const entry = this.#taken(item)
     const now = this.#options.clock.monotonic()
     entry.working = false
     this.#working--
@@ -185,6 +196,13 @@ export class WorkQueue<T> {
   async drain(): Promise<void> {
     this.close()
     if (this.#working > 0) await new Promise<void>((resolve) => this.#drained.push(resolve))
+  }
+
+  #taken(item: T): Entry<T> {
+    const id = this.#options.id(item)
+    const entry = this.#entries.get(id)
+    if (!entry?.working) throw new Error(`Item ${id} was not taken`)
+    return entry
   }
 
   #enqueue(id: string, item: T, priority: Priority): void {

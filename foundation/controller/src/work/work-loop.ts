@@ -206,6 +206,7 @@ export class WorkLoop<T> implements AsyncDisposable {
       clock,
     }
     metrics.active(++this.#active)
+    this.queue.begin(item)
     try {
       const result = await this.#options.run(item, context)
       this.#dependencies.replace(id, reader.reads)

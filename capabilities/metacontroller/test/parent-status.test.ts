@@ -71,6 +71,38 @@ describe('the status of a parent', () => {
     })
   })
 
+  test.each([
+    ['drops the counts', { status: { type: 'object' } }, 'NoStatus'],
+    ['has no observedGeneration and no outputs', { status: countsOf('inputs') }, 'NoStatus'],
+  ])(
+    'is written without a restart once a schema that %s has the fields',
+    async (_title, { status: lacking }, before) => {
+      await startStage()
+      const withStatus = (status: object): KubeObject => {
+        const definition = structuredClone(policies) as KubeObject & { spec: { versions: { schema: object }[] } }
+        const spec = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
+        definition.spec.versions[0]!.schema = { openAPIV3Schema: { type: 'object', properties: { spec, status } } }
+        return definition
+      }
+      await stage.apply(withStatus(lacking))
+      await stage.pass(1)
+      await stage.apply(controller(), policy(), input('a'))
+      await stage.pass(3)
+      expect((await conditionOf('Ready'))?.reason).toBe(before)
+      const whole = countsOf('inputs', 'outputs')
+      await stage.apply(
+        withStatus({ ...whole, properties: { ...whole.properties, observedGeneration: { type: 'integer' } } }),
+      )
+      await stage.pass(5)
+      expect((await stage.client.get(policy(), 'default/all')).status).toEqual({
+        observedGeneration: 1,
+        inputs: { configmaps: { total: 1 } },
+        outputs: { secrets: { total: 1 } },
+      })
+      expect((await conditionOf('Ready'))?.reason).toBe('Serving')
+    },
+  )
+
   test('reports the objects of all MapControllers of its parent kind, once each', async () => {
     hook.reply = ({ body }) => {
       const { metadata } = body['controller'] as unknown as KubeObject
@@ -197,6 +229,13 @@ describe('the status of a parent', () => {
     expect(status).toMatchObject({ inputs: { configmaps: { total: 2 } } })
   })
 })
+
+/** Returns the schema of a status with these counts. */
+function countsOf(...fields: readonly string[]): { type: string; properties: Record<string, object> } {
+  const total = { type: 'object', properties: { total: { type: 'integer' } } }
+  const counts = { type: 'object', additionalProperties: total }
+  return { type: 'object', properties: Object.fromEntries(fields.map((field) => [field, counts])) }
+}
 
 /** Responds 404 to requests for single policies, as a server that does not serve the kind does. */
 function withoutPolicies(inner: Transport, isRefused: (request: ApiRequest) => boolean): Transport {

@@ -1,6 +1,6 @@
 // The controller of MapControllers: what is theirs in the runs of controllers (controller-runs.ts).
 import type { Client, Kind } from '@fairlead/client'
-import { kind } from '@fairlead/client'
+import { CustomResourceDefinition, kind } from '@fairlead/client'
 import type { CapabilityOptions, Manager, ObjectChange, ReconcileContext, Relation, Result } from '@fairlead/controller'
 import { anyOf, generationChanged } from '@fairlead/controller'
 import type { JsonValue, KubeObject } from '@fairlead/kube'
@@ -10,7 +10,7 @@ import { apiVersion } from '../api.ts'
 import type { Hooks } from '../engine/hook.ts'
 import { inputFilter } from '../engine/input.ts'
 import type { ControllerKinds } from '../engine/kinds.ts'
-import { resolveKinds, resourcesOf } from '../engine/kinds.ts'
+import { definitionNames, resolveKinds, resourcesOf } from '../engine/kinds.ts'
 import { checkNamespaces } from '../engine/spec-error.ts'
 import type { CallServices } from '../hook/call-services.ts'
 import { callServices } from '../hook/call-services.ts'
@@ -88,8 +88,10 @@ export class MapControllers {
     await this.#calls[Symbol.asyncDispose]()
   }
 
-  async #report({ client, object, status }: ReconcileContext<MapControllerObject>, run: MapRun): Promise<Result> {
+  async #report(context: ReconcileContext<MapControllerObject>, run: MapRun): Promise<Result> {
+    const { client, object, status } = context
     const { shards } = this.#manager
+    if (run.statusProblem !== undefined) run.schemaIs(await generationOfParents(context))
     if (shards !== undefined) await writeShardReports(client, object, shards, (shard) => run.failingIn(shard))
     // The replica that owns the object's shard reports the rest.
     if (!this.#manager.owns()) return undefined
@@ -155,6 +157,19 @@ export class MapControllers {
   #refreshStatus(): void {
     for (const run of this.#runs.all) run.refreshStatus()
   }
+}
+
+/**
+ * Returns the generation of the definition of the parents, and has the MapController reported again when it changes;
+ * undefined where there is none or it cannot be read.
+ */
+async function generationOfParents({
+  object,
+  read,
+}: ReconcileContext<MapControllerObject>): Promise<number | undefined> {
+  const [name] = definitionNames([object.spec.parentResource])
+  if (name === undefined || (await read.state(CustomResourceDefinition)) !== 'Synced') return undefined
+  return (await read.get(CustomResourceDefinition, name))?.metadata.generation
 }
 
 function noteOf(event: RunEvent, controller: KubeObject): string {

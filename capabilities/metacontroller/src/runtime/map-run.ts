@@ -195,7 +195,7 @@ export class MapRun implements AsyncDisposable {
       drifted: this.#options.metrics.drifted(this.name),
       problems: this.#caches.problems(),
       invalidParents,
-      statusProblem: this.#status.problem,
+      statusProblem: this.statusProblem,
     }
   }
 
@@ -247,6 +247,16 @@ export class MapRun implements AsyncDisposable {
   /** Writes the status of all parents anew where it differs: another run was started or stopped. */
   refreshStatus(): void {
     for (const uid of this.#index.selection.parents.keys()) this.#status.markDirty(uid)
+  }
+
+  /** The reason why the status of parents cannot be written; undefined when it can. */
+  get statusProblem(): string | undefined {
+    return this.#status.problem
+  }
+
+  /** Takes note of the generation of the parents' definition: status that another schema refused is tried again. */
+  schemaIs(generation: number | undefined): void {
+    if (this.#status.schemaIs(generation)) this.refreshStatus()
   }
 
   /** Returns the counts of a parent; an input that several controllers map counts once. */

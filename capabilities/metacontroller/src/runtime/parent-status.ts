@@ -70,6 +70,8 @@ export class ParentStatus {
   readonly #gaveUp = new Set<string>()
   /** Paths of fields that the schema of the parents does not have, such as `.status.observedGeneration`. */
   readonly #undeclared = new Set<string>()
+  /** The generation of the parents' definition that the two before are about. */
+  #schema: number | undefined
   #stopped = false
 
   constructor(options: ParentStatusOptions) {
@@ -95,6 +97,19 @@ export class ParentStatus {
     if (pending.isWriting) pending.isDirty = true
     else if (pending.timer === undefined)
       this.#schedule(uid, pending, Math.max(coalesceDelay, pending.last + writeInterval - this.#options.clock.now()))
+  }
+
+  /**
+   * Takes note of the generation of the parents' definition. What an earlier schema could not store is forgotten.
+   * Returns whether it is another one than before: the parents need to be marked dirty then.
+   */
+  schemaIs(generation: number | undefined): boolean {
+    if (generation === this.#schema) return false
+    this.#schema = generation
+    this.#gaveUp.clear()
+    this.#undeclared.clear()
+    for (const pending of this.#pending.values()) pending.written = undefined
+    return true
   }
 
   /** Forgets a parent that was deleted. */

@@ -241,7 +241,7 @@ export class ApiServer implements AsyncDisposable {
     this.#resources.defer(() => closed.abort(new Error('The server is closing.')))
     const { url, host, port } = listener
     const endpoint = { host: advertiseAddress ?? host, port }
-    await publishService(this.client({ manager: 'kube-apiserver' }), endpoint)
+    await publishService(this.client({ manager: 'kube-apiserver' }), endpoint, this.clock.now())
     const certificateAuthority = tls?.cert ?? own!.ca.cert
     const kubeconfig = kubeconfigText({
       name: 'fairlead',

@@ -26,6 +26,7 @@ export { typedForm, zeroForm, zeroStatus } from './go-types/typed-form.ts'
 export type { TypedForm } from './go-types/typed-form.ts'
 
 // the resources of pods
+export { serviceRange } from './core/service-allocation.ts'
 export { qualityOfService } from './pods/quality-of-service.ts'
 export { isExtendedResource } from './pods/resource-validation.ts'
 

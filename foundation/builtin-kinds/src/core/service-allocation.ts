@@ -9,6 +9,9 @@ import { draftsAt, has, numberAt, objectsAt, stringAt, stringsAt } from '../fiel
 /** The network address of the range; dry runs return it, because they allocate nothing. */
 const networkAddress = '10.0.0.0'
 
+/** The range that Services get their cluster IPs from. */
+export const serviceRange: string = `${networkAddress}/24`
+
 /** The hosts that services get; .1 is the API server's. */
 const hosts = { first: 2, count: 253 }
 

@@ -1,3 +1,4 @@
+import { BinaryReader } from '@bufbuild/protobuf/wire'
 import { expect, test } from 'vitest'
 import { ApiServer } from '@fairlead/apiserver'
 
@@ -135,3 +136,118 @@ test('OpenAPI v2 responds 304 to a known ETag until the document changes', async
   await server.client().create(widgets({ type: 'object' }))
   await expect.poll(async () => (await get(etag)).status).toBe(200)
 })
+
+/** The fields of a message: numbers, and the bytes of strings and messages. */
+class Fields {
+  readonly #fields = new Map<number, (number | Uint8Array)[]>()
+
+  constructor(bytes: Uint8Array) {
+    const reader = new BinaryReader(bytes)
+    while (reader.pos < reader.len) {
+      const [number, type] = reader.tag()
+      const value = type === 2 ? reader.bytes() : type === 1 ? reader.double() : reader.uint32()
+      this.#fields.set(number, [...(this.#fields.get(number) ?? []), value])
+    }
+  }
+
+  messages(number: number): Fields[] {
+    return (this.#fields.get(number) ?? []).map((value) => new Fields(value as Uint8Array))
+  }
+
+  /** The message at the end of a path of fields that occur once. */
+  at(...path: readonly number[]): Fields {
+    return path.reduce((message: Fields, number) => message.messages(number)[0]!, this)
+  }
+
+  strings(number: number): string[] {
+    return (this.#fields.get(number) ?? []).map((value) => Buffer.from(value as Uint8Array).toString())
+  }
+
+  values(number: number): (number | Uint8Array)[] | undefined {
+    return this.#fields.get(number)
+  }
+
+  /** The value of the entry with a name, of a map in a field. */
+  entry(number: number, name: string): Fields {
+    return this.messages(number)
+      .find((entry) => entry.strings(1)[0] === name)!
+      .at(2)
+  }
+}
+
+test('OpenAPI v2 in protobuf has the schemas with their kinds, as gnostic writes them', async () => {
+  await using server = await ApiServer.start({ controllers: ['crd'] })
+  await server.client().create(
+    widgets({
+      type: 'object',
+      properties: {
+        spec: {
+          type: 'object',
+          required: ['size'],
+          properties: {
+            size: { type: 'integer', format: 'int64', maximum: 10, exclusiveMaximum: true },
+            mode: { type: 'string', enum: ['a', 'b'], maxLength: 5 },
+            labels: { type: 'object', additionalProperties: { type: 'string' } },
+            list: { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'set' },
+          },
+        },
+      },
+    }),
+  )
+  const schemaOf = async (name: string): Promise<Fields | undefined> =>
+    (await readProtobuf(server))
+      .at(9)
+      .messages(1)
+      .find((entry) => entry.strings(1)[0] === name)
+      ?.at(2)
+  await expect.poll(() => schemaOf('com.example.v1.Widget')).toBeDefined()
+  const widget = (await schemaOf('com.example.v1.Widget'))!
+  const spec = widget.at(25).entry(1, 'spec')
+  const [size, mode, labels, list] = ['size', 'mode', 'labels', 'list'].map((name) => spec.at(25).entry(1, name))
+  expect(widget.entry(31, 'x-kubernetes-group-version-kind').strings(2)).toEqual([
+    '[{"group":"example.com","version":"v1","kind":"Widget"}]\n',
+  ])
+  expect([spec.strings(19), spec.at(22).strings(1)]).toEqual([['size'], ['object']])
+  expect([size?.strings(2), size?.values(7), size?.values(8)]).toEqual([['int64'], [10], [1]])
+  expect([mode?.messages(20).map((value) => value.strings(2)), mode?.values(11)]).toEqual([[['"a"\n'], ['"b"\n']], [5]])
+  expect(labels?.at(21).at(1).at(22).strings(1)).toEqual(['string'])
+  expect([list?.at(23).at(1).at(22).strings(1), list?.entry(31, 'x-kubernetes-list-type').strings(2)]).toEqual([
+    ['string'],
+    ['"set"\n'],
+  ])
+  const pod = (await schemaOf('io.k8s.api.core.v1.Pod'))!
+  expect(pod.at(25).entry(1, 'spec').strings(1)).toEqual(['#/definitions/io.k8s.api.core.v1.PodSpec'])
+})
+
+test('OpenAPI v2 in protobuf has the operations with their kinds and parameters', async () => {
+  await using server = await ApiServer.start({ controllers: false })
+  const item = (await readProtobuf(server)).at(8).entry(2, '/api/v1/namespaces/{namespace}/configmaps/{name}')
+  const patch = item.at(8)
+  expect(patch.strings(5)).toEqual(['patchCoreV1NamespacedConfigMap'])
+  expect(patch.entry(13, 'x-kubernetes-group-version-kind').strings(2)).toEqual([
+    '{"group":"","version":"v1","kind":"ConfigMap"}\n',
+  ])
+  const [body, ...others] = patch.messages(8)
+  expect(body?.at(1).at(1).at(5).strings(1)).toEqual(['#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.Patch'])
+  const query = others.map((one) => one.at(1).at(2).at(3))
+  expect(query.map((one) => [one.strings(4)[0], one.strings(6)[0]])).toContainEqual(['dryRun', 'string'])
+  expect(
+    item
+      .messages(9)
+      .flatMap((one) => one.at(1).at(2).messages(4))
+      .map((one) => one.strings(4)[0]),
+  ).toEqual(expect.arrayContaining(['name', 'namespace']))
+  expect(patch.at(9).entry(1, '200').at(1).at(2).at(1).strings(1)).toEqual([
+    '#/definitions/io.k8s.api.core.v1.ConfigMap',
+  ])
+})
+
+async function readProtobuf(server: ApiServer): Promise<Fields> {
+  const accept = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf'
+  const answer = await server.inject({ user, method: 'GET', path: '/openapi/v2', headers: { accept } })
+  expect([answer.status, answer.headers['content-type']]).toEqual([
+    200,
+    'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
+  ])
+  return new Fields(answer.bytes)
+}

@@ -283,17 +283,6 @@ describe('served OpenAPI v3', () => {
     expect([rest, typeof added]).toEqual([before, 'string'])
   })
 
-  test("version 2 in gnostic's protobuf is a frame that kubectl can read", async () => {
-    await using server = await ApiServer.start()
-    const protobuf = await server.inject({
-      method: 'GET',
-      path: '/openapi/v2',
-      headers: { accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf' },
-      user,
-    })
-    expect(Buffer.from(protobuf.bytes).toString('latin1')).toBe('\n\x032.0\x12\x15\n\nKubernetes\x12\x07v1.35.4B\x00')
-  })
-
   test.each(['/openapi/v3/apis/nope/v1', '/openapi/v2/nope', '/openapi/v4'])('responds 404 to GET %s', async (path) => {
     await using server = await ApiServer.start()
     expect((await server.inject({ method: 'GET', path, user })).status).toBe(404)

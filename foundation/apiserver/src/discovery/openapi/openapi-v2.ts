@@ -1,19 +1,17 @@
-// The route of /openapi/v2: one document with all groups, as JSON. Its gnostic protobuf form has the frame only: older
-// kubectl and Helm request it, and do not validate kinds that it lacks; the server validates fields itself.
+// The route of /openapi/v2: one document with all groups, as JSON, and in gnostic's protobuf, which client-go requests.
 import { createHash } from 'node:crypto'
-import { BinaryWriter } from '@bufbuild/protobuf/wire'
-import { methodNotAllowed } from '@fairlead/kube'
+import { methodNotAllowed, parseJson } from '@fairlead/kube'
+import type { JsonObject } from '@fairlead/kube'
 import type { Route } from '../../http/route.ts'
 import type { RegistryReader } from '../../registry/registry.ts'
 import { isAcceptableRoute, jsonType, parseAccept } from '../../http/media-type.ts'
 import { uncached } from '../../response/response.ts'
 import { openApiDocument } from './document.ts'
 import { GroupDocuments } from './group-documents.ts'
+import { documentMessage } from './openapi-v2-message.ts'
 import { swaggerPart, swaggerText } from './swagger.ts'
 import type { SwaggerPart } from './swagger.ts'
 import { originRules } from '../../objects/origin-rules.ts'
-
-const info = { title: 'Kubernetes', version: 'v1.35.4' }
 
 /** Media types of the protobuf form: those in Accept headers and the one in responses. */
 const protobufTypes = [
@@ -24,7 +22,6 @@ const protobufTypes = [
 /** Serves the OpenAPI v2 document of all registered resources. */
 export function openApiV2Route(registry: RegistryReader): Route {
   const document = new SwaggerText(registry)
-  const protobuf = documentMessage()
   return {
     rootPaths: () => ['/openapi/v2'],
     async handle(request, [root, version, ...rest]) {
@@ -38,15 +35,10 @@ export function openApiV2Route(registry: RegistryReader): Route {
           headers: { ...uncached, vary: ['Accept-Encoding', 'Accept'] },
           body: { kind: 'bytes', bytes: new Uint8Array() },
         }
-      const headers = { ...uncached, vary: 'Accept' }
-      if (protobufTypes.includes(parseAccept(wanted)[0]?.type ?? ''))
-        return {
-          status: 200,
-          headers: { ...headers, 'content-type': protobufTypes[1] ?? jsonType },
-          body: { kind: 'bytes', bytes: protobuf },
-        }
-      const { bytes, etag } = await document.read()
-      const known = { ...headers, 'content-type': jsonType, etag }
+      const isProtobuf = protobufTypes.includes(parseAccept(wanted)[0]?.type ?? '')
+      const { bytes, etag } = await (isProtobuf ? document.readProtobuf() : document.read())
+      const type = isProtobuf ? (protobufTypes[1] ?? jsonType) : jsonType
+      const known = { ...uncached, vary: 'Accept', 'content-type': type, etag }
       if (request.headers['if-none-match'] === etag)
         return { status: 304, headers: known, body: { kind: 'bytes', bytes: new Uint8Array() } }
       return { status: 200, headers: known, body: { kind: 'bytes', bytes } }
@@ -59,11 +51,14 @@ interface TaggedText {
   readonly etag: string
 }
 
+const empty: TaggedText = { bytes: new Uint8Array(), etag: '' }
+
 /** The serialized document, built on first use and after changes. */
 class SwaggerText {
   readonly #parts: GroupDocuments<SwaggerPart>
   #of: ReadonlyMap<string, SwaggerPart> | undefined
-  #text: TaggedText = { bytes: new Uint8Array(), etag: '' }
+  #text = empty
+  #message: { readonly of: TaggedText; readonly text: TaggedText } = { of: empty, text: empty }
 
   constructor(registry: RegistryReader) {
     this.#parts = new GroupDocuments(registry, (group, version, groups) => {
@@ -76,15 +71,17 @@ class SwaggerText {
     const parts = await this.#parts.all()
     if (parts !== this.#of) {
       const bytes = new TextEncoder().encode(swaggerText(parts.values()))
-      this.#of = parts
       this.#text = { bytes, etag: `"${createHash('sha512').update(bytes).digest('hex').toUpperCase()}"` }
+      this.#of = parts
     }
     return this.#text
   }
-}
 
-/** Encodes gnostic's openapi.v2.Document: 1 swagger, 2 info {1 title, 2 version}, 8 paths. */
-function documentMessage(): Uint8Array {
-  const about = new BinaryWriter().tag(1, 2).string(info.title).tag(2, 2).string(info.version).finish()
-  return new BinaryWriter().tag(1, 2).string('2.0').tag(2, 2).bytes(about).tag(8, 2).bytes(new Uint8Array()).finish()
+  async readProtobuf(): Promise<TaggedText> {
+    const of = await this.read()
+    if (of !== this.#message.of)
+      // The entity tag may be the same: responses vary with Accept.
+      this.#message = { of, text: { bytes: documentMessage(parseJson(of.bytes) as JsonObject), etag: of.etag } }
+    return this.#message.text
+  }
 }

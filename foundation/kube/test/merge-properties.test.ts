@@ -25,6 +25,7 @@ import {
   recursiveDifferenceOf,
   structuralSchema,
   trackUpdate,
+  trackUpdateSteps,
   unionOf,
 } from '@fairlead/kube'
 import type { FieldSet, JsonObject, JsonValue, KubeObject, SchemaNode } from '@fairlead/kube'
@@ -191,6 +192,23 @@ describe('field sets', () => {
     const set = decodeFieldSet(received)
     expect(encodeFieldSet(set)).not.toBe(received)
     expect(Object.isFrozen(received['f:data'])).toBe(false)
+  })
+
+  test('of thousands of fields are decoded and encoded in steps', () => {
+    const fields = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`f:k${i}`, {}]))
+    const entry = { manager: 'm', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1' } as const
+    const managedFields = [{ ...entry, fieldsV1: { 'f:spec': { 'f:map': fields } } }]
+    const steps = trackUpdateSteps({
+      live: undefined,
+      updated: asObject({ ...asJson(configuration({})), metadata: { name: 'w', managedFields } as never }),
+      schemaFor: () => undefined,
+      manager: 'other',
+      now: '2026-01-01T00:00:00Z',
+    })
+    let pauses = 0
+    while (steps.next().done !== true) pauses++
+    // One for every thousand fields, twice.
+    expect(pauses).toBeGreaterThan(2 * 19)
   })
 
   test('stay the same object when an operation changes nothing', () => {

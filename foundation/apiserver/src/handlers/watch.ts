@@ -1,5 +1,6 @@
 // Watches: from a revision, from now with the current objects, or as a streaming list. Each watch has a bounded queue;
 // a client that falls behind receives 410.
+import { yieldIfLong } from '@fairlead/client'
 import { asObject, StatusError, unknownError } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import type { ServedEvent } from '../http/message.ts'
@@ -71,6 +72,9 @@ async function* events(
     if (initial !== undefined) {
       for (const view of await views.all(initial.entries, resource)) {
         if (selection.matches(view.object)) yield [shape.event('ADDED', view, true)]
+        // Watches that are opened together would send all their objects in one turn of the event loop.
+        await yieldIfLong()
+        if (feed.scope.signal.aborted) return
       }
       if (options.sendInitialEvents && options.allowWatchBookmarks) yield [shape.bookmark(initial.revision, true)]
     }

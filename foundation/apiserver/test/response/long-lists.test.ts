@@ -48,6 +48,19 @@ test.each(forms)('serves other requests while it encodes a long list as %s', asy
   expect(served).toBeGreaterThan(4)
 })
 
+test('serves other requests while a watch sends the objects that exist', async () => {
+  // Each object takes long, however fast the machine is.
+  let now = performance.now()
+  vi.spyOn(performance, 'now').mockImplementation(() => (now += 20))
+  const stop = new AbortController()
+  const watch = server.inject({ method: 'GET', path: `${configMaps}?watch=true`, user, signal: stop.signal })
+  for (let served = 0; served < 2; served++) await server.inject({ method: 'GET', path: '/version', user })
+  stop.abort()
+  // In one piece, all of them are sent before the second of the others is served.
+  const events = (await watch).body.split('\n').length - 1
+  expect(events).toBeLessThan(count)
+})
+
 function valueOf({ bytes, body }: InjectedResponse, accept: string): JsonObject {
   if (accept.includes('protobuf')) return decodeProtobuf(bytes)
   return (accept.includes('yaml') ? parseYaml(body) : JSON.parse(body)) as JsonObject

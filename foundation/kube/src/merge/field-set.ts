@@ -157,6 +157,11 @@ function nonEmpty(set: FieldSet): FieldSet | undefined {
   return set.size === 0 ? undefined : set
 }
 
+/** Levels with more fields are decoded and encoded in steps. */
+const largeLevel = 1000
+
+const nothing: JsonObject = Object.freeze({})
+
 const decoded = new WeakMap<JsonObject, FieldSet>()
 const encoded = new WeakMap<FieldSet, JsonObject>()
 
@@ -168,6 +173,8 @@ const documents = new Map<string, JsonObject>()
 const documentLimit = 500
 /** Characters of the longest document that is shared. */
 const longestShared = 4096
+/** Fields of the largest document that is shared: the JSON of one takes at least 6 characters. */
+const mostShared = Math.floor(longestShared / 6)
 
 /**
  * Decodes a fieldsV1 document. Frozen documents are decoded once, and equal ones to the same set.
@@ -177,6 +184,7 @@ export function decodeFieldSet(fields: JsonObject): FieldSet {
   const known = decoded.get(fields)
   if (known !== undefined) return known
   if (!Object.isFrozen(fields)) return decodeLevel(fields)
+  if (hasMoreFieldsThan(mostShared, fields)) return keep(fields, decodeLevel(fields))
   const text = stringifyJson(fields)
   const shared = documents.get(text)
   const set = (shared && decoded.get(shared)) ?? decodeLevel(fields)
@@ -193,17 +201,70 @@ export function decodeFieldSet(fields: JsonObject): FieldSet {
   return set
 }
 
+/**
+ * Computes {@link decodeFieldSet} in steps. Only the larger documents take steps.
+ * @throws FieldsV1Error
+ */
+export function* decodeFieldSetSteps(fields: JsonObject): Steps<FieldSet> {
+  const known = decoded.get(fields)
+  if (known !== undefined) return known
+  if (!hasMoreFieldsThan(largeLevel, fields)) return decodeFieldSet(fields)
+  const set = yield* decodeLevelSteps(fields)
+  return Object.isFrozen(fields) ? keep(fields, set) : set
+}
+
+/** Remembers the set of a frozen document that is too large to be shared. */
+function keep(document: JsonObject, set: FieldSet): FieldSet {
+  decoded.set(document, set)
+  if (!encoded.has(set)) encoded.set(set, document)
+  return set
+}
+
+/** Reports whether a document has more than that many fields, without counting further. */
+function hasMoreFieldsThan(limit: number, fields: JsonObject): boolean {
+  let count = 0
+  const isOver = (level: JsonObject): boolean => {
+    for (const key in level) {
+      if (++count > limit) return true
+      const below = level[key]
+      if (isJsonObject(below) && isOver(below)) return true
+    }
+    return false
+  }
+  return isOver(fields)
+}
+
 function decodeLevel(fields: JsonObject): FieldSet {
   const set = new Map<PathElement, FieldNode>()
-  for (const [key, value] of Object.entries(fields)) {
-    if (key === '.') continue
-    const element = parsePathElement(key)
-    if (element === undefined) continue
-    if (!isJsonObject(value)) throw new FieldsV1Error(`the value of ${key} is not an object`)
-    const children = nonEmpty(decodeLevel(value))
-    set.set(element, children === undefined ? leaf : { member: Object.hasOwn(value, '.'), children })
+  for (const key of Object.keys(fields)) {
+    const [element, value] = decodedField(fields, key)
+    if (element !== undefined) set.set(element, decodedNode(value, decodeLevel(value)))
   }
   return set
+}
+
+function* decodeLevelSteps(fields: JsonObject): Steps<FieldSet> {
+  const set = new Map<PathElement, FieldNode>()
+  let count = 0
+  for (const key of Object.keys(fields)) {
+    if (++count % largeLevel === 0) yield
+    const [element, value] = decodedField(fields, key)
+    if (element !== undefined) set.set(element, decodedNode(value, yield* decodeLevelSteps(value)))
+  }
+  return set
+}
+
+/** Returns the path element of a key, undefined for those that are skipped, and the document below it. */
+function decodedField(fields: JsonObject, key: string): readonly [PathElement | undefined, JsonObject] {
+  const element = key === '.' ? undefined : parsePathElement(key)
+  const value = fields[key]!
+  if (element === undefined) return [undefined, nothing]
+  if (!isJsonObject(value)) throw new FieldsV1Error(`the value of ${key} is not an object`)
+  return [element, value]
+}
+
+function decodedNode(fields: JsonObject, children: FieldSet): FieldNode {
+  return children.size === 0 ? leaf : { member: Object.hasOwn(fields, '.'), children }
 }
 
 /** Encodes a set as fieldsV1, frozen. The same set gives the same object, and so do most equal ones. */
@@ -212,6 +273,12 @@ export function encodeFieldSet(set: FieldSet): JsonObject {
 }
 
 function remember(set: FieldSet, fields: JsonObject): JsonObject {
+  if (hasMoreFieldsThan(mostShared, fields)) {
+    const document = deepFreeze(fields)
+    encoded.set(set, document)
+    if (!decoded.has(document)) decoded.set(document, set)
+    return document
+  }
   const text = stringifyJson(fields)
   const document = documents.get(text) ?? deepFreeze(fields)
   encoded.set(set, document)
@@ -226,9 +293,6 @@ function share(text: string, document: JsonObject): void {
   documents.set(text, document)
 }
 
-/** Sets with more members are encoded in steps. */
-const largeLevel = 1000
-
 /** Computes {@link encodeFieldSet} in steps, so that it finds the result. Only the larger levels take steps. */
 export function* encodeFieldSetSteps(set: FieldSet): Steps<JsonObject> {
   const known = encoded.get(set)
@@ -242,8 +306,6 @@ export function* encodeFieldSetSteps(set: FieldSet): Steps<JsonObject> {
 function inOrder(set: FieldSet): readonly (readonly [PathElement, FieldNode])[] {
   return sortPathElements([...set.keys()]).map((element) => [element, set.get(element)!])
 }
-
-const nothing: JsonObject = Object.freeze({})
 
 function encodeLevel(set: FieldSet): MutableJsonObject {
   const out: MutableJsonObject = {}

@@ -16,7 +16,7 @@ import { differenceOf, emptyFieldSet, equalFieldSets, fieldSetOfPaths, unionOf }
 import type { FieldSet } from './field-set.ts'
 import { fieldsStillAsLastApplied, withLastApplied } from './last-applied.ts'
 import { objectTypeOf } from './merge-type.ts'
-import { decodeManagers, encodeManagerSteps, encodeManagers, managerIdentifier } from './managers.ts'
+import { decodeManagersSteps, encodeManagerSteps, encodeManagers, managerIdentifier } from './managers.ts'
 import type { Manager, Managers } from './managers.ts'
 import { fieldElement, FieldsV1Error } from './path-element.ts'
 import { apply, update } from './updater.ts'
@@ -68,7 +68,7 @@ export function trackUpdate(request: UpdateRequest): KubeObject {
 /** Computes {@link trackUpdate} in steps. */
 export function* trackUpdateSteps(request: UpdateRequest): Steps<KubeObject> {
   const { live, updated } = request
-  const known = managersBefore(request)
+  const known = yield* managersBefore(request)
   const object = withoutManagedFields(updated)
   if (known.size === 0 && live?.metadata.uid !== undefined) return object
   const context = contextOf(request, updated.apiVersion)
@@ -149,7 +149,7 @@ class Apply {
     const { live, now } = this.#request
     let managers: Managers
     try {
-      managers = decodeManagers(live?.metadata.managedFields)
+      managers = yield* decodeManagersSteps(live?.metadata.managedFields)
     } catch (error) {
       if (error instanceof FieldsV1Error) throw unknownError(`failed to decode managed fields: ${error.message}`)
       throw error
@@ -208,25 +208,26 @@ function* track(
 }
 
 /** Returns the managers before the update: those of the request body if they decode, else those of the live object. */
-function managersBefore({ live, updated, subresource = '' }: UpdateRequest): Managers {
+function* managersBefore({ live, updated, subresource = '' }: UpdateRequest): Steps<Managers> {
   const sent = updated.metadata.managedFields
   const stored = live?.metadata.managedFields
   // a patched object carries a copy of the stored entries
   if (subresource === '' && sent !== undefined && sent !== null && !jsonEqual(sent, stored)) {
     if (isReset(sent)) return new Map()
-    const managers = readableManagers(sent)
+    yield
+    const managers = yield* readableManagers(sent)
     if (managers !== undefined && managers.size > 0) return managers
   }
-  return readableManagers(stored) ?? new Map()
+  return (yield* readableManagers(stored)) ?? new Map()
 }
 
 function isReset(sent: readonly ManagedFieldsEntry[]): boolean {
   return sent.length === 0 || (sent.length === 1 && Object.keys(sent[0] ?? {}).length === 0)
 }
 
-function readableManagers(entries: ObjectMeta['managedFields']): Managers | undefined {
+function* readableManagers(entries: ObjectMeta['managedFields']): Steps<Managers | undefined> {
   try {
-    return decodeManagers(entries)
+    return yield* decodeManagersSteps(entries)
   } catch (error) {
     if (error instanceof FieldsV1Error) return undefined
     throw error

@@ -3,8 +3,9 @@
 import type { ManagedFieldsEntry, ObjectMeta } from '../object.ts'
 import { goQuote } from '../go-text.ts'
 import { isJsonObject } from '../own-property.ts'
+import { runSteps } from '../steps.ts'
 import type { Steps } from '../steps.ts'
-import { decodeFieldSet, emptyFieldSet, encodeFieldSet, encodeFieldSetSteps } from './field-set.ts'
+import { decodeFieldSet, decodeFieldSetSteps, emptyFieldSet, encodeFieldSet, encodeFieldSetSteps } from './field-set.ts'
 import type { FieldSet } from './field-set.ts'
 import { compareStrings, FieldsV1Error } from './path-element.ts'
 
@@ -48,16 +49,21 @@ const encoded = new WeakMap<Manager, ManagedFieldsEntry>()
  * @throws FieldsV1Error for an entry that cannot be decoded
  */
 export function decodeManagers(managedFields: ObjectMeta['managedFields']): Map<string, Manager> {
+  return runSteps(decodeManagersSteps(managedFields))
+}
+
+/** Computes {@link decodeManagers} in steps. */
+export function* decodeManagersSteps(managedFields: ObjectMeta['managedFields']): Steps<Map<string, Manager>> {
   const out = new Map<string, Manager>()
   if (managedFields === undefined || managedFields === null) return out
   for (const [index, entry] of managedFields.entries()) {
-    const manager = decodeManager(entry, index)
+    const manager = yield* decodeManagerSteps(entry, index)
     out.set(managerIdentifier(manager), manager)
   }
   return out
 }
 
-function decodeManager(entry: ManagedFieldsEntry, index: number): Manager {
+function* decodeManagerSteps(entry: ManagedFieldsEntry, index: number): Steps<Manager> {
   const known = decoded.get(entry)
   if (known !== undefined) return known
   const { manager: name = '', operation, apiVersion = '', subresource = '', time, fieldsType = '', fieldsV1 } = entry
@@ -67,7 +73,7 @@ function decodeManager(entry: ManagedFieldsEntry, index: number): Manager {
   if (fieldsType !== 'FieldsV1') {
     throw new FieldsV1Error(`invalid fieldsType ${goQuote(fieldsType)} in managed fields entry ${index}`)
   }
-  const fields = isJsonObject(fieldsV1) ? decodeFieldSet(fieldsV1) : emptyFieldSet
+  const fields = isJsonObject(fieldsV1) ? yield* decodeFieldSetSteps(fieldsV1) : emptyFieldSet
   const manager: Manager = { name, operation, apiVersion, subresource, time: time ?? undefined, fields }
   if (Object.isFrozen(entry) && (fieldsV1 === undefined || Object.isFrozen(fieldsV1))) {
     decoded.set(entry, manager)

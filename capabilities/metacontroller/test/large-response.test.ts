@@ -3,7 +3,7 @@ import type { JsonValue, KubeObject } from '@fairlead/kube'
 import { JsonSyntaxError, parseJson } from '@fairlead/kube'
 import { fc, test as property } from '@fast-check/vitest'
 import { expect, test } from 'vitest'
-import { dynamicApply } from '../src/children/apply-strategy.ts'
+import { DynamicApply, dynamicApply } from '../src/children/apply-strategy.ts'
 import { planChildren, planChildrenInSteps } from '../src/children/child-plan.ts'
 import type { Child, ChildKind } from '../src/children/child.ts'
 import { parseResponse } from '../src/hook/response-parser.ts'
@@ -95,4 +95,17 @@ test('a plan for many children is made in steps, and is that of one step', async
   const { value, turns } = await turnsDuring(() => planChildrenInSteps(parent, observed, desired, dynamicApply))
   expect(value).toEqual(planChildren(parent, observed, desired, dynamicApply))
   expect(turns).toBeGreaterThanOrEqual(6)
+  // Children that are known to be as desired are not compared.
+  const compared: string[] = []
+  const counting = new (class extends DynamicApply {
+    override updated(...[of, before, after]: Parameters<DynamicApply['updated']>): KubeObject {
+      compared.push(before.metadata.name ?? '')
+      return super.updated(of, before, after)
+    }
+  })()
+  const [changed, ...unchanged] = desired.map(({ object }) => ({ ...object, metadata: { ...object.metadata } }))
+  const all = [changed!, ...unchanged].map((object) => ({ kind, object }))
+  const plan = await planChildrenInSteps(parent, all, desired, counting, new Set(unchanged))
+  expect(compared).toEqual([changed!.metadata.name])
+  expect(plan.map(({ op }) => op)).toEqual(['update', ...unchanged.map(() => 'keep')])
 })

@@ -37,25 +37,30 @@ export type ChildAction =
       readonly reason: 'Unchanged' | 'Drift' | 'Terminating'
     }
 
-/** Children between two turns of the event loop, in a plan for many. */
+/** Comparisons between two turns of the event loop, in a plan for many. */
 const planned = 32
 
-/** Makes the plan of {@link planChildren} in steps, for responses with thousands of children. */
+/**
+ * Makes the plan of {@link planChildren} in steps, for responses with thousands of children. `unchanged` has observed
+ * children that are known to be as desired: they are not compared.
+ */
 export async function planChildrenInSteps(
   parent: KubeObject,
   observed: readonly Child[],
   desired: readonly Child[],
   strategy: ApplyStrategy,
+  unchanged: ReadonlySet<KubeObject> = new Set(),
 ): Promise<readonly ChildAction[]> {
-  const existing = new Map(observed.map((child) => [childKey(child), child]))
-  const wanted = new Set(desired.map(childKey))
-  const left = observed.filter((child) => !wanted.has(childKey(child)))
-  const plan: ChildAction[] = [...planChildren(parent, left, [], strategy)]
-  for (let at = 0; at < desired.length; at += planned) {
-    if (at > 0) await yieldToEventLoop()
-    const some = desired.slice(at, at + planned)
-    const ofThese = some.flatMap((child) => existing.get(childKey(child)) ?? [])
-    plan.push(...planChildren(parent, ofThese, some, strategy))
+  const { removals, pairs } = paired(observed, desired)
+  const plan = [...removals]
+  let compared = 0
+  for (const [before, child] of pairs) {
+    if (before !== undefined && unchanged.has(before)) {
+      plan.push({ op: 'keep', kind: child.kind, observed: before, reason: 'Unchanged' })
+      continue
+    }
+    if (++compared % planned === 0) await yieldToEventLoop()
+    plan.push(change(parent, before, child, strategy))
   }
   return plan
 }
@@ -70,17 +75,33 @@ export function planChildren(
   desired: readonly Child[],
   strategy: ApplyStrategy = dynamicApply,
 ): readonly ChildAction[] {
+  const { removals, pairs } = paired(observed, desired)
+  return [...removals, ...pairs.map(([before, child]) => change(parent, before, child, strategy))]
+}
+
+/** Returns the removals of children that are not desired, and the observed object, if any, of each desired child. */
+function paired(
+  observed: readonly Child[],
+  desired: readonly Child[],
+): {
+  readonly removals: readonly ChildAction[]
+  readonly pairs: readonly (readonly [observed: KubeObject | undefined, desired: Child])[]
+} {
   const wanted = new Map(desired.map((child) => [childKey(child), child]))
-  const existing = new Map(observed.map((child) => [childKey(child), child]))
-  const deletes = observed
-    .filter((child) => !wanted.has(childKey(child)))
-    .map(({ kind, object }): ChildAction =>
-      isTerminating(object)
-        ? { op: 'keep', kind, observed: object, reason: 'Terminating' }
-        : { op: kind.deletionPolicy === 'Orphan' ? 'release' : 'delete', kind, observed: object, reason: 'NotWanted' },
-    )
-  const others = [...wanted].map(([key, child]) => change(parent, existing.get(key)?.object, child, strategy))
-  return [...deletes, ...others]
+  const existing = new Map<string, KubeObject>()
+  const removals: ChildAction[] = []
+  for (const child of observed) {
+    const key = childKey(child)
+    if (wanted.has(key)) existing.set(key, child.object)
+    else removals.push(removal(child))
+  }
+  return { removals, pairs: [...wanted].map(([key, child]) => [existing.get(key), child]) }
+}
+
+function removal({ kind, object }: Child): ChildAction {
+  return isTerminating(object)
+    ? { op: 'keep', kind, observed: object, reason: 'Terminating' }
+    : { op: kind.deletionPolicy === 'Orphan' ? 'release' : 'delete', kind, observed: object, reason: 'NotWanted' }
 }
 
 /** Returns whether an action ends what a child is to its parent. */

@@ -1,5 +1,6 @@
 // The last request of each parent whose response changed nothing. After a child was changed by others and written back,
-// the hook would be sent the same again: that call is left out (ADR 0105). Start with SettledParents.isRestored.
+// the hook would be sent the same again: that call is left out (ADR 0105). While a hook responds the same, only the
+// children that changed are compared with its response. Start with SettledParents.isRestored.
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { asJson, jsonEqual } from '@fairlead/kube'
 import { parentChangeMatters } from '../engine/trigger.ts'
@@ -52,6 +53,16 @@ export class SettledParents {
     })
     if (isSame) settled.shown = shown
     return isSame
+  }
+
+  /**
+   * Returns the children that need not be compared with a response: the same response asked for no write when they were
+   * as they are now.
+   */
+  unchanged({ shown, response }: Omit<AnsweredSync, 'isSettled'>): ReadonlySet<KubeObject> {
+    const settled = this.#settled.get(uidOf(shown.parent))
+    const isSame = settled?.response === response && hasSameSurroundings(settled.shown, shown)
+    return new Set(isSame ? settled.shown.children : [])
   }
 
   /** Records a call whose sync succeeded. */

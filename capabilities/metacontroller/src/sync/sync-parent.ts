@@ -135,7 +135,8 @@ export async function syncParent(
           onWrite,
         })
   if (response === undefined) return { ...done, isHeld: true }
-  const plan = await planChildrenInSteps(parent, children, response.children, strategy)
+  const unchanged = digest === undefined ? undefined : settled?.unchanged({ shown, response: digest })
+  const plan = await planChildrenInSteps(parent, children, response.children, strategy, unchanged)
   // A kind may have been lost during the call: a child that is missing is unknown then, not deleted.
   if (!caches.areKnown) return { ...done, isHeld: true }
   const write = { client, kind, change: flavour.parentChange(parent, response), onWrite }

@@ -104,6 +104,29 @@ describe('a request shows a hook what it was shown before', () => {
     },
   )
 
+  test.each<readonly [string, Partial<ShownObjects>, string, boolean]>([
+    ['while the response is the same', {}, 'R', true],
+    ['unless the response differs', {}, 'S', false],
+    ['unless the parent changed: its selector and labels decide, too', { parent: object('p', 4) }, 'R', false],
+    ['unless the controller changed', { controller: object('c', 4, {}, { generation: 2 }) }, 'R', false],
+    ['unless it is another parent', { parent: object('q', 1) }, 'R', false],
+  ])('children that are as they were need no comparison, %s', (_title, others, response, isSame) => {
+    const settled = new SettledParents()
+    settled.record({ shown: shown([a, b]), response: 'R', isSettled: true })
+    const found = settled.unchanged({ shown: shown([changed, b], others), response })
+    expect([changed, b].map((child) => found.has(child))).toEqual([false, isSame])
+    settled.forget('p')
+    expect(settled.unchanged({ shown: shown([a, b]), response: 'R' }).size).toBe(0)
+  })
+
+  test('a sync that wrote leaves the children to be compared that it found changed', () => {
+    const settled = new SettledParents()
+    settled.record({ shown: shown([a, b]), response: 'R', isSettled: true })
+    settled.record({ shown: shown([changed, b]), response: 'R', isSettled: false })
+    const found = settled.unchanged({ shown: shown([restored, b]), response: 'R' })
+    expect([changed, restored, b].map((child) => found.has(child))).toEqual([false, false, true])
+  })
+
   test('not before a sync wrote, nor after the parent was forgotten, and again after the next change', () => {
     const settled = new SettledParents()
     expect(settled.isRestored(shown([a]))).toBe(false)

@@ -1,5 +1,5 @@
 // `npm run test:long`: everything that does not fit into `npm test`. Each part is a program of its own and says what it
-// checked and how often.
+// checked and how often. `npm run test:long -- fuzz 'kill loop'` runs these parts, `-- --list` prints their names.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { Checks } from './checks.ts'
@@ -81,8 +81,22 @@ function run({ program, args, env }: Part): Promise<number> {
   })
 }
 
+/** Returns the parts of these names, all when there are none; the process ends when there is no part of a name. */
+function named(names: readonly string[]): readonly Part[] {
+  const unknown = names.filter((name) => !parts.some((part) => part.name === name))
+  if (unknown.length > 0) {
+    console.error(`No part is named ${unknown.map((name) => `"${name}"`).join(', ')}; --list prints the names`)
+    process.exit(2)
+  }
+  return names.length === 0 ? parts : parts.filter(({ name }) => names.includes(name))
+}
+
+if (process.argv[2] === '--list') {
+  for (const { name } of parts) console.log(name)
+  process.exit()
+}
 const checks = new Checks()
-for (const part of parts) {
+for (const part of named(process.argv.slice(2))) {
   const { name } = part
   const since = performance.now()
   console.log(`== ${name}`)

@@ -45,6 +45,16 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
+test('every file that a page shows is named in its text, which GitHub shows, not in the fence alone', () => {
+  const unnamed = pages.flatMap((page) => {
+    const text = readFileSync(join(root, 'docs', page), 'utf8')
+    const prose = text.replaceAll(/^```[^]*?^```$/gm, '')
+    const files = [...text.matchAll(/^```\w+ file=(\S+)/gm)].map(([, file]) => file!)
+    return files.filter((file) => !prose.includes(`\`${file}\``)).map((file) => `${page}: ${file}`)
+  })
+  expect(unnamed).toEqual([])
+})
+
 test('all of it compiles', { timeout: 180_000 }, () => {
   expect(saved.length).toBeGreaterThan(3)
   const config = {

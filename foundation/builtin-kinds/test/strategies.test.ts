@@ -1,9 +1,10 @@
 // The strategies of built-in kinds: immutable fields, conversions, allocation, deletion.
+import { BlockList } from 'node:net'
 import type { FieldError, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { asObject, fieldErrors, formatFieldError } from '@fairlead/kube'
 import type { ResourceDefinition } from '@fairlead/builtin-kinds'
 import { builtinResources } from '@fairlead/builtin-kinds'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { StepCounter } from '../../../test/growth/step-counter.ts'
 
 function definitionOf(group: string, kind: string): ResourceDefinition {
@@ -453,6 +454,20 @@ test('a schedule that repeats a part thousands of times is validated once for al
   await steps(1)
   // What earlier tests left behind adds a few.
   expect(await steps(5_000)).toBeLessThan(2 * (await steps(1)))
+})
+
+test('a network policy builds one list of addresses for a block, whatever the number of its exceptions', async () => {
+  const definition = definitionOf('networking.k8s.io', 'NetworkPolicy')
+  using added = vi.spyOn(BlockList.prototype, 'addSubnet')
+  const except = Array.from({ length: 5_000 }, (_, i) => `10.${i >> 8}.${i & 255}.0/24`)
+  const ingress = [{ from: [{ ipBlock: { cidr: '10.0.0.0/8', except: [...except, '11.0.0.0/24'] } }] }]
+  const spec = { podSelector: {}, ingress }
+  const body = { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name: 'p' }, spec }
+  const errors = (await definition.strategy.validate?.(asObject(made(definition, body)), contextOf([]))) ?? []
+  expect(errors.map(formatFieldError)).toEqual([
+    'spec.ingress[0].from[0].ipBlock.except[5000]: Invalid value: "11.0.0.0/24": must be a strict subset of `cidr`',
+  ])
+  expect(added).toHaveBeenCalledTimes(1)
 })
 
 test('the name of a new CronJob leaves room for the suffix of its jobs', async () => {

@@ -1,6 +1,6 @@
 // Laws of field sets, merging and server-side apply, over random values of a schema with every type of list and map.
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import {
   applyServerSide,
   asJson,
@@ -243,6 +243,20 @@ describe('merge values', () => {
         expect(mergeValues(live, live, type)).toBe(live)
       }),
     )
+  })
+
+  test('merging two long lists moves no item for another one', () => {
+    let moved = 0
+    const { shift } = Array.prototype
+    const set = Array.from({ length: 2_000 }, (_, i) => `example.com/finalizer-${i}`)
+    using _shifts = vi.spyOn(Array.prototype, 'shift').mockImplementation(function (this: unknown[]) {
+      moved += this.length
+      return shift.call(this)
+    })
+    expect(mergeValues({ spec: { set } }, { spec: { set: [...set, 'new'] } }, type)).toEqual({
+      spec: { set: [...set, 'new'] },
+    })
+    expect(moved).toBeLessThan(set.length)
   })
 
   test('comparing is empty for equal values and symmetric otherwise', () => {

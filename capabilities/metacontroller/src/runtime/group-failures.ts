@@ -1,7 +1,7 @@
 // Failures of the groups of one controller: which are reported, and what retries a group besides its backoff.
 import { isKindNotServed } from '@fairlead/client'
 import type { GrantWatch, Manager, Result, WorkLoop } from '@fairlead/controller'
-import { HookError, after, failureOf } from '@fairlead/controller'
+import { HookError, KindUnavailable, after, failureOf } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { isConflict, isForbidden, isNamespaceTerminating } from '@fairlead/kube'
 import { HookBusyError } from '../engine/hook.ts'
@@ -117,7 +117,7 @@ function isKindUnavailable({ error }: FailingGroup): boolean {
 }
 
 function isMissingRight(error: unknown): boolean {
-  return failureOf(error).type === 'AccessDenied'
+  return failureOf(error).type === 'AccessDenied' || (error instanceof KindUnavailable && error.state === 'Forbidden')
 }
 
 /** Returns the message of an error. */

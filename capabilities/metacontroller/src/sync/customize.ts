@@ -1,6 +1,8 @@
 // Related objects of parents: asks the customize hook once for each generation of a parent, watches what its rules
 // name, and wakes the parent when that changes.
-import type { InformerPool, InformerUse, ObjectChange } from '@fairlead/controller'
+import type { Informer, InformerPool, InformerUse, ObjectChange } from '@fairlead/controller'
+import { KindUnavailable } from '@fairlead/controller'
+import type { Kind } from '@fairlead/client'
 import type { KubeObject, ObjectKey } from '@fairlead/kube'
 import type { HookVersion } from '../api.ts'
 import type { ObjectsOfKind } from '../engine/request.ts'
@@ -57,8 +59,9 @@ export class Customize implements Disposable {
   }
 
   /**
-   * Returns the related objects of a parent; undefined while one of their kinds is not known. Throws what the hook
-   * throws, ResponseError, and ClientError `UnknownKind`.
+   * Returns the related objects of a parent; undefined while one of their kinds is being listed. Throws what the hook
+   * throws, ResponseError, ClientError `UnknownKind`, and KindUnavailable for a kind that may not be read or is not
+   * served any more.
    */
   async related(parent: KubeObject, signal: AbortSignal): Promise<readonly ObjectsOfKind[] | undefined> {
     const { uid = '', generation, resourceVersion } = parent.metadata
@@ -71,8 +74,11 @@ export class Customize implements Disposable {
       rules = next
     }
     const { caches, namespaces } = rules
-    const known = [...caches, ...(namespaces === undefined ? [] : [namespaces.informer])]
-    if (!known.every(({ state }) => state === 'Synced')) return undefined
+    const informers = informersOf(rules)
+    for (const { kind, informer } of informers)
+      if (informer.state === 'Forbidden' || informer.state === 'Absent')
+        throw new KindUnavailable(kind, informer.state, informer.error)
+    if (informers.some(({ informer }) => informer.state !== 'Synced')) return undefined
     const { version } = this.#options
     const reader = {
       get: (rule: number, key: ObjectKey) => caches[rule]?.get(key),
@@ -84,6 +90,12 @@ export class Customize implements Disposable {
       kind,
       objects: objects.filter((object) => isVisible(object, parent, version)),
     }))
+  }
+
+  /** Retries the kinds that could not be listed for a missing right. */
+  retryForbidden(): void {
+    for (const rules of this.#rules.values())
+      for (const { informer } of informersOf(rules)) if (informer.state === 'Forbidden') informer.wake()
   }
 
   /** Forgets a parent that was deleted. */
@@ -128,6 +140,18 @@ export class Customize implements Disposable {
         : [namespaces.informer.subscribe({ changed: onNamespace, state: wake }, { replay: false }), namespaces]
     return { of, caches, namespaces, disposables: [...listening, ...caches, ...ofNamespaces] }
   }
+}
+
+interface KindInformer {
+  readonly kind: Kind
+  readonly informer: Pick<Informer, 'state' | 'error' | 'wake'>
+}
+
+function informersOf({ caches, namespaces }: Rules): readonly KindInformer[] {
+  const ofRules = caches.flatMap(({ rule, informers }) =>
+    informers.map((informer) => ({ kind: clientKind(rule), informer })),
+  )
+  return namespaces === undefined ? ofRules : [...ofRules, { kind: namespaceKind, informer: namespaces.informer }]
 }
 
 function namespaceLabels(

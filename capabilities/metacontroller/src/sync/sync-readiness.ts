@@ -1,9 +1,13 @@
 // The Ready condition of a CompositeController or DecoratorController.
-import { failureOf } from '@fairlead/controller'
+import { KindUnavailable, failureOf } from '@fairlead/controller'
 import type { Condition } from '@fairlead/kube'
 import { condition } from '@fairlead/kube'
 import { adviceFor, problemMessage } from '../runtime/caches.ts'
 import type { SyncRunState } from './sync-run.ts'
+
+/** The `rbac` command reads specs; what customize hooks ask for is not there. */
+const grantRelated =
+  'the customize hook asks for it: grant get, list and watch by a ClusterRole with the label rbac.fairlead.dev/aggregate-to-metacontroller: "true"'
 
 /** Returns the condition for a run in this state; `isStarted` once its caches were read. */
 export function syncReadiness(
@@ -24,12 +28,18 @@ export function syncReadiness(
   const failures = failing.filter(({ retry }) => retry === 'backoff')
   const [first] = failures
   if (first !== undefined) {
-    const isDenied = failureOf(first.error).type === 'AccessDenied'
+    const { error } = first
+    const advice =
+      error instanceof KindUnavailable && error.state === 'Forbidden'
+        ? grantRelated
+        : failureOf(error).type === 'AccessDenied'
+          ? grant
+          : undefined
     const more = failures.length > 1 ? `, and ${failures.length - 1} more` : ''
     const text = `${failures.length} of ${parents} parents fail: ${first.input}: ${first.message}${more}`
     return condition('Ready', false, {
-      reason: isDenied ? 'Forbidden' : 'ParentsFailing',
-      message: isDenied ? `${text}; ${grant}` : text,
+      reason: advice === undefined ? 'ParentsFailing' : 'Forbidden',
+      message: advice === undefined ? text : `${text}; ${advice}`,
     })
   }
   return condition('Ready', true, { reason: 'Serving', message: 'Every parent is served' })

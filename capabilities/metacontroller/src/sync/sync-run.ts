@@ -119,7 +119,13 @@ export class SyncRun {
       manager,
       loop: this.loop,
       groups: this.#state,
-      caches: this.#caches,
+      caches: {
+        problems: () => this.#caches.problems(),
+        retryForbidden: () => {
+          this.#caches.retryForbidden()
+          this.#customize?.retryForbidden()
+        },
+      },
       grants: this.#grants,
       parentOf: ({ parent }) => this.#parents.get(parent)?.object,
       nameOf: (group) => this.#nameOf(group),

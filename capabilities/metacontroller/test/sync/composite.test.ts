@@ -188,6 +188,47 @@ describe('the children of a CompositeController', () => {
   })
 })
 
+describe('a kind that a customize hook asks for and that may not be listed', () => {
+  test('is reported on the parent and its controller, and the parent is synced once the right is granted', async () => {
+    hook.reply = (call) => ({
+      body:
+        call.path === '/customize'
+          ? { relatedResources: [{ apiVersion: 'v1', resource: 'secrets' }] }
+          : fleetResponse(requestOf(call)),
+    })
+    await set({}, fleet(['a']))
+    await stage.stopControllers()
+    const { recorded } = await import('../../../../test/support/recorded-client.ts')
+    const { client, transport } = recorded(stage.server.client())
+    const message =
+      'secrets is forbidden: User "x" cannot list resource "secrets" in API group "" in the namespace "default"'
+    const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', reason: 'Forbidden', code: 403 }
+    transport.instead = ({ path }) =>
+      path.includes('/secrets') ? { status: 403, headers: {}, body: { ...status, message }, warnings: [] } : undefined
+    await stage.startControllers({ controllerClient: () => client })
+    await stage.apply(controller({}, { customize: { webhook: { url: `${hook.url}/customize` } } }))
+    await stage.pass(10)
+    expect(Object.keys(await ships())).toEqual([])
+    expect(await conditionOf('Ready')).toEqual({
+      status: 'False',
+      reason: 'Forbidden',
+      message: `1 of 1 parents fail: Fleet.harbour.example.com/default/north: Secret cannot be read: ${message}; the customize hook asks for it: grant get, list and watch by a ClusterRole with the label rbac.fairlead.dev/aggregate-to-metacontroller: "true"`,
+    })
+    const { items } = await stage.client.list<KubeObject & { reason: string; note: string }>({
+      apiVersion: 'events.k8s.io/v1',
+      kind: 'Event',
+    })
+    expect(items.filter(({ reason }) => reason === 'SyncError').map(({ note }) => note)).toEqual([
+      `Sync error: Secret cannot be read: ${message}`,
+    ])
+    transport.instead = () => undefined
+    await stage.apply({ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'more' } })
+    await stage.pass(3)
+    expect(Object.keys(await ships())).toEqual(['a'])
+    expect(await conditionOf('Ready')).toMatchObject({ status: 'True', reason: 'Serving' })
+  })
+})
+
 describe('the children of a Metacontroller that was stopped', () => {
   test('are neither written nor made anew, are changed afterwards, and keep fields of others', async () => {
     await set({}, fleet(['a'], { flag: '<red>' }))

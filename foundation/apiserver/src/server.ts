@@ -172,6 +172,8 @@ export class ApiServer implements AsyncDisposable {
         controllers,
         delay: options.controllerDelay ?? 0,
         rootCertificate: authority,
+        // The server has no key of an authority that its user has chosen.
+        ...(options.clientCa === undefined && { clientAuthority: async () => (await certificates()).ca }),
         quotas,
       })
       resources.use(running)

@@ -50,7 +50,7 @@ test('a verbose health response lists its checks', async () => {
   expect(text).toBe('[+]ping ok\n[+]etcd ok\nreadyz check passed\n')
 })
 
-test('the etcd check of /readyz fails while writes cannot be stored', async () => {
+test('the etcd check of /readyz and /metrics/slis fails while writes cannot be stored', async () => {
   let lastError: string | undefined
   const store = await memory().open({ clock: systemClock })
   Object.defineProperty(store, 'lastError', { get: () => lastError })
@@ -63,6 +63,18 @@ test('the etcd check of /readyz fails while writes cannot be stored', async () =
   expect(await ready('/readyz/etcd')).toEqual([200, 'ok'])
   lastError = 'disk full'
   expect(await ready('/readyz')).toEqual([500, expect.stringContaining('[-]etcd failed')])
+  expect(await ready('/metrics/slis')).toEqual([
+    200,
+    `# HELP kubernetes_healthcheck [STABLE] This metric records the result of a single healthcheck.
+# TYPE kubernetes_healthcheck gauge
+kubernetes_healthcheck{name="ping",type="healthz"} 1
+kubernetes_healthcheck{name="ping",type="livez"} 1
+kubernetes_healthcheck{name="ping",type="readyz"} 1
+kubernetes_healthcheck{name="etcd",type="healthz"} 0
+kubernetes_healthcheck{name="etcd",type="livez"} 0
+kubernetes_healthcheck{name="etcd",type="readyz"} 0
+`,
+  ])
   lastError = undefined
   expect(await ready('/readyz')).toEqual([200, 'ok'])
 })

@@ -2,8 +2,9 @@
 // Start reading at startControllers.
 import type { Client } from '@fairlead/client'
 import { Manager } from '@fairlead/controller'
-import type { Logger } from '@fairlead/controller'
+import type { KeyPair, Logger } from '@fairlead/controller'
 import { DisposableStack } from '@fairlead/kube'
+import { setUpCertificateSigning } from './certificate-signing.ts'
 import { setUpRoleAggregation } from './cluster-role-aggregation.ts'
 import type { ControllerContext } from './controller-context.ts'
 import { AllResourcesInformer } from './all-resources-informer.ts'
@@ -27,6 +28,7 @@ export type { ResourceSource } from './all-resources-informer.ts'
  * - `gc`: garbage collection by owner references; background, foreground and orphan deletion.
  * - `role-aggregation`: fills aggregated ClusterRoles.
  * - `service-account`: ServiceAccount `default` and ConfigMap `kube-root-ca.crt` in every namespace.
+ * - `certificate-signing`: signs approved requests for client certificates.
  * - `events`: deletes Events after an hour.
  * - `job-ttl`: deletes finished Jobs after their `ttlSecondsAfterFinished`.
  * - `policy-status`: type checks ValidatingAdmissionPolicies.
@@ -41,6 +43,7 @@ export type InternalController =
   | 'gc'
   | 'role-aggregation'
   | 'service-account'
+  | 'certificate-signing'
   | 'events'
   | 'job-ttl'
   | 'endpoints'
@@ -56,6 +59,7 @@ const setups: Readonly<Record<InternalController, (context: ControllerContext, o
     gc: setUpGarbageCollection,
     'role-aggregation': setUpRoleAggregation,
     'service-account': (context, { rootCertificate }) => setUpServiceAccounts(context, rootCertificate),
+    'certificate-signing': (context, { clientAuthority }) => setUpCertificateSigning(context, clientAuthority),
     events: setUpEventExpiry,
     'job-ttl': setUpJobExpiry,
     endpoints: setUpEndpoints,
@@ -84,6 +88,10 @@ export interface ControllersOptions {
    * `kube-root-ca.crt`.
    */
   readonly rootCertificate?: () => Promise<string>
+  /**
+   * Returns the authority of client certificates, created on first use; without it `certificate-signing` does nothing.
+   */
+  readonly clientAuthority?: () => Promise<KeyPair>
   /** The usage of ResourceQuotas; without it `resource-quota` does nothing. */
   readonly quotas?: QuotaLedger
   /** Silent when left out. */

@@ -1,4 +1,4 @@
-// The routes of health, readiness and version.
+// The routes of health, readiness and version, and of health as a metric.
 import { methodNotAllowed } from '@fairlead/kube'
 import type { ServerRequest, ServerResponse } from '../http/message.ts'
 import { textResponse, valueResponse } from '../response/response.ts'
@@ -27,6 +27,30 @@ export function healthRoute(checks: readonly HealthCheck[]): Route {
       return answerChecks(request, root, checks)
     },
   }
+}
+
+/** Serves `/metrics/slis`: the results of the checks as a metric, for users who may GET that path. */
+export function healthMetricsRoute(checks: readonly HealthCheck[]): Route {
+  return {
+    rootPaths: () => ['/metrics/slis'],
+    handle(request, segments) {
+      if (segments.join('/') !== 'metrics/slis') return undefined
+      if (request.method !== 'GET') throw methodNotAllowed()
+      const { headers, ...rest } = textResponse(200, healthMetrics(checks))
+      return { ...rest, headers: { ...headers, 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } }
+    },
+  }
+}
+
+const metric = 'kubernetes_healthcheck'
+
+function healthMetrics(checks: readonly HealthCheck[]): string {
+  const results = checks.map(({ name, check }) => ({ name, value: check() === undefined ? 1 : 0 }))
+  const lines = results.flatMap(({ name, value }) =>
+    [...roots].map((type) => `${metric}{name="${name}",type="${type}"} ${value}\n`),
+  )
+  const help = 'This metric records the result of a single healthcheck.'
+  return `# HELP ${metric} [STABLE] ${help}\n# TYPE ${metric} gauge\n${lines.join('')}`
 }
 
 /** Returns the response for a single check, which lacks the header `x-content-type-options` like the real server's. */

@@ -8,7 +8,7 @@ import type { UpstreamResolver } from '../http/upstream.ts'
 import { metricsRoute } from '../metrics/metrics-route.ts'
 import type { RequestMetrics } from '../metrics/request-metrics.ts'
 import type { Registry } from '../registry/registry.ts'
-import { healthRoute, versionRoute } from '../routes/health.ts'
+import { healthMetricsRoute, healthRoute, versionRoute } from '../routes/health.ts'
 import { serverVersion } from '../server-version.ts'
 import type { Store } from '../storage/store.ts'
 import type { AccessControl } from './access-control.ts'
@@ -38,15 +38,17 @@ export function serverRoutes({
   otherMetrics,
   restored,
 }: RouteParts): readonly Route[] {
+  const checks = [
+    { name: 'ping', check: () => undefined },
+    { name: 'etcd', check: () => store.lastError },
+  ]
   return [
     discoveryRoute(registry),
     openApiRoute(registry, clock, upstreams),
     openApiV2Route(registry),
     issuerRoute(access.tokens),
-    healthRoute([
-      { name: 'ping', check: () => undefined },
-      { name: 'etcd', check: () => store.lastError },
-    ]),
+    healthRoute(checks),
+    healthMetricsRoute(checks),
     versionRoute(serverVersion),
     metricsRoute({ requests: metrics, registry, store, version: serverVersion }, otherMetrics),
     backupRoute({ store, clock, authorizer: access.authorizer, server: serverVersion['gitVersion']!, restored }),

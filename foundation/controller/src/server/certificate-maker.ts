@@ -4,6 +4,7 @@ import { X509Certificate, createHash, generateKeyPairSync, randomBytes, sign } f
 import type { KeyObject } from 'node:crypto'
 import { isIP } from 'node:net'
 import type * as Asn1 from 'asn1js'
+import type { CertificateRequest } from './certificate-request.ts'
 
 /** A private key and its certificate, PEM. */
 export interface KeyPair {
@@ -42,8 +43,14 @@ const oids = {
 /** Bits of KeyUsage, with the number of those that are left over in the last byte. */
 const usages = {
   digitalSignature: { bits: 0x80, unused: 7 },
+  keyEncipherment: { bits: 0x20, unused: 5 },
+  digitalSignatureAndKeyEncipherment: { bits: 0xa0, unused: 5 },
   digitalSignatureAndKeyCertSign: { bits: 0x84, unused: 2 },
 }
+
+/** The usages of the key of a client certificate, besides `client auth`. */
+export type ClientKeyUsage = 'digital signature' | 'key encipherment'
+
 const dnsName = 2
 const ipAddress = 7
 
@@ -51,6 +58,14 @@ const ipAddress = 7
 export interface Keys {
   readonly privateKey: KeyObject
   readonly publicKey: KeyObject
+}
+
+interface CertificateParts {
+  readonly issuer: Asn1.AsnType
+  readonly subject: Asn1.AsnType
+  readonly publicKey: KeyObject
+  readonly extensions: readonly Asn1.Sequence[]
+  readonly signingKey: KeyObject
 }
 
 /** Creates certificates; the encoder is loaded with the first one. */
@@ -106,14 +121,41 @@ export class CertificateMaker {
     })
   }
 
-  #signed(parts: {
-    readonly issuer: Asn1.AsnType
-    readonly subject: Asn1.AsnType
-    readonly privateKey: KeyObject
-    readonly publicKey: KeyObject
-    readonly extensions: readonly Asn1.Sequence[]
-    readonly signingKey: KeyObject
-  }): KeyPair {
+  /** Returns the PEM of a client certificate for a request, signed by an authority. */
+  issueFor(
+    ca: { readonly cert: string; readonly key: KeyObject },
+    { subject, publicKey }: CertificateRequest,
+    usage: readonly ClientKeyUsage[],
+  ): string {
+    const authority = new X509Certificate(ca.cert)
+    const bits = clientKeyUsage(usage)
+    const extensions = [
+      ...(bits === undefined ? [] : [this.#keyUsage(bits)]),
+      this.#extension('extendedKeyUsage', this.#sequence(this.#oid('clientAuth'))),
+      this.#extension('basicConstraints', this.#sequence(), true),
+      this.#extension('authorityKeyIdentifier', this.#sequence(this.#tagged(0, keyIdentifier(authority.publicKey)))),
+    ]
+    return this.#certificate({
+      issuer: this.#subjectOf(authority),
+      subject: this.#decoded(subject),
+      publicKey,
+      extensions,
+      signingKey: ca.key,
+    })
+  }
+
+  #signed({ privateKey, ...parts }: CertificateParts & { readonly privateKey: KeyObject }): KeyPair {
+    return {
+      // RSA keys have the form in which kubeadm writes them.
+      key: privateKey.export({
+        type: privateKey.asymmetricKeyType === 'rsa' ? 'pkcs1' : 'pkcs8',
+        format: 'pem',
+      }) as string,
+      cert: this.#certificate(parts),
+    }
+  }
+
+  #certificate(parts: CertificateParts): string {
     const asn1 = this.#asn1
     const algorithm = this.#sequence(this.#oid('ecdsaWithSha256'))
     const content = this.#sequence(
@@ -128,14 +170,7 @@ export class CertificateMaker {
     )
     const signature = sign('sha256', Buffer.from(content.toBER()), parts.signingKey)
     const certificate = this.#sequence(content, algorithm, new asn1.BitString({ valueHex: signature }))
-    return {
-      // RSA keys have the form in which kubeadm writes them.
-      key: parts.privateKey.export({
-        type: parts.privateKey.asymmetricKeyType === 'rsa' ? 'pkcs1' : 'pkcs8',
-        format: 'pem',
-      }) as string,
-      cert: new X509Certificate(Buffer.from(certificate.toBER())).toString(),
-    }
+    return new X509Certificate(Buffer.from(certificate.toBER())).toString()
   }
 
   #name(subject: Subject): Asn1.Sequence {
@@ -196,6 +231,14 @@ export class CertificateMaker {
   #decoded(der: Uint8Array): Asn1.AsnType {
     return this.#asn1.fromBER(der).result
   }
+}
+
+function clientKeyUsage(
+  usage: readonly ClientKeyUsage[],
+): { readonly bits: number; readonly unused: number } | undefined {
+  const [signs, enciphers] = [usage.includes('digital signature'), usage.includes('key encipherment')]
+  if (signs) return enciphers ? usages.digitalSignatureAndKeyEncipherment : usages.digitalSignature
+  return enciphers ? usages.keyEncipherment : undefined
 }
 
 function newKeys(): Keys {

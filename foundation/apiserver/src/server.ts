@@ -122,7 +122,7 @@ export class ApiServer implements AsyncDisposable {
     }
     const access = await startAccessControl(options, { store, folder }, clock, resources)
     const onError = (error: unknown): void => options.onError?.(error)
-    const storages = new ResourceStorages(store, registry, builtinHandlers(options, access), onError)
+    const storages = new ResourceStorages(store, registry, builtinHandlers(options, access, store), onError)
     const resolve = serviceAddresses({ ...objects, resolve: options.resolve })
     const client = resources.use(new WebhookClient({ clock, resolve }))
     const webhooks = { client, authorizer: access.authorizer, newUid: randomUUID, ...objects }

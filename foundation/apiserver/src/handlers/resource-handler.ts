@@ -48,6 +48,8 @@ export async function handleResource(server: ServerDependencies, scope: RequestS
   if (subresource === 'scale') return handleScale(server, scope)
   if (subresource !== '' && !(resource.definition.strategy.objectSubresources ?? objectSubresources).has(subresource))
     return connect(server, scope)
+  const unstored = subresource === '' ? findHandler(server, scope) : undefined
+  if (unstored !== undefined) return unstored(server, scope)
   switch (verb) {
     case 'get':
       return handleGet(server, scope)
@@ -55,7 +57,7 @@ export async function handleResource(server: ServerDependencies, scope: RequestS
     case 'watch':
       return handleList(server, scope)
     case 'create':
-      return findHandler(server, scope)?.(server, scope) ?? handleCreate(server, scope)
+      return handleCreate(server, scope)
     case 'update':
       return handleUpdate(server, scope)
     case 'patch':

@@ -16,6 +16,8 @@ import { serviceAccountPlugin } from '../admission/service-account.ts'
 import { mutatingWebhookPlugin } from '../admission/webhooks/mutating-plugin.ts'
 import { validatingWebhookPlugin } from '../admission/webhooks/validating-plugin.ts'
 import type { WebhookDependencies } from '../admission/webhooks/webhook-caller.ts'
+import { internalControllers } from '../controllers/index.ts'
+import { componentStatusHandlers } from '../handlers/component-statuses.ts'
 import { podHandlers } from '../handlers/pods/pod-handlers.ts'
 import type { ResourceHandlers } from '../handlers/resource-handlers.ts'
 import { reviewHandlers } from '../handlers/reviews.ts'
@@ -24,15 +26,31 @@ import { tokenHandler } from '../handlers/token.ts'
 import { protobufCodec } from '../protobuf/protobuf-codec.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { ResourceStorages } from '../resource-storage/resource-storages.ts'
+import type { Store } from '../storage/store.ts'
 import { KeyedMutex } from '../storage/keyed-mutex.ts'
 import { Views } from '../views/views.ts'
 import type { AccessControl } from './access-control.ts'
+import { runsController } from './options.ts'
 import type { ApiServerOptions } from './options.ts'
 import { newQuotaLedger } from './quota-ledger.ts'
 
 /** Returns the handlers of subresources and of resources that are not stored. */
-export function builtinHandlers({ podLogs }: ApiServerOptions, access: AccessControl): ResourceHandlers {
-  return { ...podHandlers(podLogs), ...reviewHandlers(access), 'serviceaccounts/token': tokenHandler(access.tokens) }
+export function builtinHandlers(
+  options: ApiServerOptions,
+  access: AccessControl,
+  store: Pick<Store, 'lastError'>,
+): ResourceHandlers {
+  const runsControllers = internalControllers.some((name) => runsController(options, name))
+  return {
+    ...podHandlers(options.podLogs),
+    ...reviewHandlers(access),
+    ...componentStatusHandlers({
+      scheduler: () => 'Nothing schedules Pods here.',
+      'controller-manager': () => (runsControllers ? undefined : 'No controllers run in this server.'),
+      'etcd-0': () => store.lastError,
+    }),
+    'serviceaccounts/token': tokenHandler(access.tokens),
+  }
 }
 
 /** The parts that the dependencies are built from. */

@@ -164,6 +164,15 @@ describe('calling hooks', () => {
       { code: 'HookResponseTooLarge', message: 'The hook http://HOST/map returned more than 1000 bytes' },
     ],
     ['a broken connection', (q) => q.socket.destroy(), { body: {} }, { code: 'HookUnreachable' }],
+    [
+      'half a response',
+      (q, r) => {
+        r.setHeader('content-length', 10)
+        r.write('{"a', () => q.socket.destroy())
+      },
+      { body: {} },
+      { code: 'HookUnreachable', message: 'The hook http://HOST/map broke off its response: aborted' },
+    ],
   ])('%s', async (_name, handler, call, expected) => {
     const port = await serve(handler)
     const error = await failure(

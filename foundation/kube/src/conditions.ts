@@ -17,9 +17,12 @@ export interface ConditionDetails {
   readonly observedGeneration?: number
 }
 
+/** The longest message that the schema of `metav1.Condition` allows, in characters. */
+const longestMessage = 32_768
+
 /**
  * Creates a condition without a time; {@link setCondition} sets the time. `status` may be a boolean. The reason
- * defaults to the type.
+ * defaults to the type, and a message that servers would refuse is cut.
  */
 export function condition(
   type: string,
@@ -27,7 +30,14 @@ export function condition(
   { reason = type, message = '', observedGeneration }: ConditionDetails = {},
 ): Condition {
   const text = typeof status === 'boolean' ? (status ? 'True' : 'False') : status
-  return { type, status: text, ...(observedGeneration === undefined ? {} : { observedGeneration }), reason, message }
+  const cut = message.length > longestMessage ? `${message.slice(0, longestMessage - 1)}…` : message
+  return {
+    type,
+    status: text,
+    ...(observedGeneration === undefined ? {} : { observedGeneration }),
+    reason,
+    message: cut,
+  }
 }
 
 /**

@@ -201,6 +201,13 @@ describe('conditions', () => {
     ])
   })
 
+  test('a message is cut that is longer than the schema of conditions allows', () => {
+    const messages = [32_768, 32_769].map(
+      (length) => condition('Ready', false, { message: 'x'.repeat(length) }).message,
+    )
+    expect(messages).toEqual(['x'.repeat(32_768), `${'x'.repeat(32_767)}…`])
+  })
+
   test('setCondition appends a new type and keeps the order', () => {
     const list = setCondition(setCondition(undefined, condition('A', 'Unknown'), 'now'), condition('B', true), 'now')
     expect(list.map(({ type, status, reason }) => [type, status, reason])).toEqual([

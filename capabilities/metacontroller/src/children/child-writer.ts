@@ -3,7 +3,7 @@
 import type { Client } from '@fairlead/client'
 import { CollisionError, isObjectNotFound } from '@fairlead/client'
 import type { KubeObject } from '@fairlead/kube'
-import { isAlreadyExists, isConflict, isTerminating, keyOf, ownerReferenceTo } from '@fairlead/kube'
+import { StatusError, isAlreadyExists, isConflict, isTerminating, keyOf, ownerReferenceTo } from '@fairlead/kube'
 import { adoptByAnnotation, adoptByValue, mayAdoptOnRequest } from '../engine/annotations.ts'
 import { formatIdentity, identityOf } from '../engine/identity.ts'
 import type { OutputWrite } from '../runtime/writer.ts'
@@ -97,7 +97,7 @@ export class ChildWriter {
         try {
           if (!(await this.#carryOutOne(action))) isComplete = false
         } catch (error) {
-          errors.push(error)
+          errors.push(aboutChild(error, 'object' in action ? action.object : action.observed))
         }
       }
     }
@@ -201,4 +201,10 @@ export class ChildWriter {
       throw error
     }
   }
+}
+
+/** Returns an error that names the child, where the server's message does not; its cause decides on the retry. */
+function aboutChild(error: unknown, child: KubeObject): unknown {
+  if (!(error instanceof StatusError) || error.message.includes(child.metadata.name ?? '')) return error
+  return new WriteError('WriteFailed', `${formatIdentity(identityOf(child))}: ${error.message}`, { cause: error })
 }

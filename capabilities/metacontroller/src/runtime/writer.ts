@@ -292,10 +292,16 @@ async function inParallel<T extends Action>(actions: readonly T[], run: (action:
   await Promise.all(Array.from({ length: Math.min(concurrentWrites, actions.length) }, worker))
 }
 
+/** Messages of a combined error: a response with thousands of wrong objects has thousands of errors. */
+const mostMessages = 5
+
 /** Combines errors into one. A server that refuses or fails decides how the retry waits, so its error is the cause. */
 export function combinedError(errors: readonly unknown[]): WriteError {
-  const messages = errors.map((error) => (error instanceof Error ? error.message : String(error)))
+  const messages = errors
+    .slice(0, mostMessages)
+    .map((error) => (error instanceof Error ? error.message : String(error)))
+  const more = errors.length > mostMessages ? `; and ${errors.length - mostMessages} more` : ''
   const existing = errors.flatMap((error) => (error instanceof WriteError ? error.existing : []))
   const cause = errors.find((error) => error instanceof StatusError) ?? errors[0]
-  return new WriteError('WriteFailed', messages.join('; '), { existing, cause })
+  return new WriteError('WriteFailed', messages.join('; ') + more, { existing, cause })
 }

@@ -296,6 +296,22 @@ describe('a response that is wrong', () => {
     expect(await reasons()).toContain('SyncError')
   })
 
+  test('in many children is reported with the first five, each by its name', async () => {
+    const wrong = (at: number): object => ({ ...ship(`s-${at}`), data: { flag: at } })
+    await set({}, controller(), fleet(['a']))
+    hook.reply = () => ({ body: { children: [ship('a'), ...Array.from({ length: 400 }, (_, at) => wrong(at))] } })
+    await stage.apply(fleet(['a'], { flag: 'new' }))
+    await stage.pass(2)
+    const cause =
+      'ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal number into Go struct field ConfigMap.data of type string'
+    const named = [0, 1, 2, 3, 4].map((at) => `ConfigMap/default/s-${at}: ${cause}`)
+    expect(await conditionOf('Ready')).toEqual({
+      status: 'False',
+      reason: 'ParentsFailing',
+      message: `1 of 1 parents fail: Fleet.harbour.example.com/default/north: ${named.join('; ')}; and 395 more`,
+    })
+  })
+
   test('with null children deletes them in loose mode, and is refused in strict mode', async () => {
     await set({}, controller({}, { sync: { version: 'v2', webhook: { url: `${hook.url}/sync` } } }), fleet(['a']))
     hook.reply = () => ({ body: { children: null } })

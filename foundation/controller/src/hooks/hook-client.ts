@@ -212,12 +212,14 @@ export class HookClient implements AsyncDisposable {
     const { clock } = this.#options
     const limit = new TimeLimit(clock, timeout, () => cancel.abort())
     using own = new ResponseReservation()
+    let isAnswered = false
     call.signal?.addEventListener('abort', abort, { once: true })
     try {
       const address = await this.#address(url, name)
       if (isLinkLocal(address.host)) throw linkLocalError(address.host)
       const body = Buffer.from(stringifyJson(call.body))
       const incoming = await this.#send(url, address, endpoint, call, body, cancel.signal)
+      isAnswered = true
       const bytes = await readLimited(incoming, endpoint.maxResponseBytes ?? defaultMaxBytes, name, async (size) => {
         using _pause = limit.pause()
         await this.#budget.reserve(call.reservation ?? own, size, cancel.signal)
@@ -237,7 +239,13 @@ export class HookClient implements AsyncDisposable {
           cause,
         })
       if (cause instanceof HookError) throw cause
-      throw new HookError('HookUnreachable', `The hook ${name} cannot be reached: ${reasonOf(cause as Error)}`, {
+      const reason = reasonOf(cause as Error)
+      if (isAnswered)
+        throw new HookError('HookUnreachable', `The hook ${name} broke off its response: ${reason}`, {
+          endpoint: name,
+          cause,
+        })
+      throw new HookError('HookUnreachable', `The hook ${name} cannot be reached: ${reason}`, {
         endpoint: name,
         cause,
       })

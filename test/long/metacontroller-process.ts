@@ -9,7 +9,7 @@ import { Manager, createLogger } from '@fairlead/controller'
 import { callServices, compositeControllers, decoratorControllers } from '@fairlead/metacontroller'
 
 /** A driver that runs; disposing it stops it. */
-export interface Driver extends AsyncDisposable {
+interface Driver extends AsyncDisposable {
   /** Returns the end of its output. */
   output(): string
 }

@@ -19,6 +19,7 @@ import { setUpPolicyStatus } from './policy-status.ts'
 import type { QuotaLedger } from '../admission/limits/quota-ledger.ts'
 import { setUpResourceQuotas } from './resource-quotas.ts'
 import { setUpServiceAccounts } from './service-accounts.ts'
+import { setUpAttributesClassProtection, setUpClaimProtection, setUpVolumeProtection } from './storage-protection.ts'
 
 export type { ResourceSource } from './all-resources-informer.ts'
 
@@ -36,6 +37,8 @@ export type { ResourceSource } from './all-resources-informer.ts'
  * - `endpoints`: makes Endpoints of Services with a selector, and deletes those of deleted Services.
  * - `endpointslice`: makes EndpointSlices of Services with a selector.
  * - `endpointslice-mirroring`: mirrors Endpoints of Services without a selector into EndpointSlices.
+ * - `pvc-protection`, `pv-protection`, `vac-protection`: remove the finalizers of claims, volumes and attribute classes
+ *   that are not used.
  * - `idle-workloads`: records an Event on each Pod, Deployment and Job that nothing runs.
  */
 export type InternalController =
@@ -52,6 +55,9 @@ export type InternalController =
   | 'idle-workloads'
   | 'policy-status'
   | 'resource-quota'
+  | 'pvc-protection'
+  | 'pv-protection'
+  | 'vac-protection'
 
 const setups: Readonly<Record<InternalController, (context: ControllerContext, options: ControllersOptions) => void>> =
   {
@@ -68,6 +74,9 @@ const setups: Readonly<Record<InternalController, (context: ControllerContext, o
     'idle-workloads': setUpIdleWorkloads,
     'policy-status': setUpPolicyStatus,
     'resource-quota': (context, { quotas }) => setUpResourceQuotas(context, quotas),
+    'pvc-protection': setUpClaimProtection,
+    'pv-protection': setUpVolumeProtection,
+    'vac-protection': setUpAttributesClassProtection,
   }
 
 /** The names of all controllers. */

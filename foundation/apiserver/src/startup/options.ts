@@ -79,6 +79,7 @@ export const admissionPluginNames = [
   'PodSecurity',
   'ResourceQuota',
   'ServiceAccount',
+  'StorageObjectInUseProtection',
   'ValidatingAdmissionPolicy',
   'ValidatingAdmissionWebhook',
 ] as const

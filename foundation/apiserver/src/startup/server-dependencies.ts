@@ -13,6 +13,7 @@ import { resourceQuotaPlugin } from '../admission/limits/resource-quota.ts'
 import type { AdmissionPlugin } from '../admission/plugin.ts'
 import { rbacEscalationPlugin } from '../admission/rbac-escalation.ts'
 import { serviceAccountPlugin } from '../admission/service-account.ts'
+import { storageProtectionPlugin } from '../admission/storage-protection.ts'
 import { mutatingWebhookPlugin } from '../admission/webhooks/mutating-plugin.ts'
 import { validatingWebhookPlugin } from '../admission/webhooks/validating-plugin.ts'
 import type { WebhookDependencies } from '../admission/webhooks/webhook-caller.ts'
@@ -104,6 +105,7 @@ function admissionChain(
     limitRangerPlugin(listNamespace),
     ...(enabledAdmission.includes('ServiceAccount') ? [serviceAccountPlugin({ clock, random, read })] : []),
     podSecurityPlugin({ read, listNamespace }),
+    storageProtectionPlugin(),
     ...(validators === undefined ? [] : [capabilityValidatorsPlugin(validators, { authorizer, registry })]),
     validatingAdmissionPolicyPlugin({ registry, authorizer, read, list }),
     mutatingWebhookPlugin(webhooks),

@@ -190,7 +190,12 @@ class Scanner {
 
   #enter(): void {
     if (++this.#depth > this.#maxDepth)
-      throw new JsonSyntaxError('JsonTooDeep', 'exceeded max depth', this.#text, this.#at)
+      throw new JsonSyntaxError(
+        'JsonTooDeep',
+        `invalid character '${this.#text[this.#at]}' exceeded max depth`,
+        this.#text,
+        this.#at,
+      )
     this.#at++
   }
 

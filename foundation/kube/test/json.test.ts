@@ -119,7 +119,10 @@ describe('parseJson', () => {
   test('rejects objects and lists nested deeper than the limit', () => {
     const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
     expect(() => parseJson(nested(maxJsonDepth))).not.toThrow()
-    expect(refusal(nested(maxJsonDepth + 1))).toMatchObject({ code: 'JsonTooDeep', message: 'exceeded max depth' })
+    expect(refusal(nested(maxJsonDepth + 1))).toMatchObject({
+      code: 'JsonTooDeep',
+      message: "invalid character '[' exceeded max depth",
+    })
     expect(refusal('{"a":'.repeat(100_000))).toMatchObject({ code: 'JsonTooDeep' })
     expect(() => parseJson('[[[]]]', { maxDepth: 2 })).toThrow(JsonSyntaxError)
   })

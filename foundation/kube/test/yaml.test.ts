@@ -71,9 +71,10 @@ describe('parseYaml', () => {
 
   test.each([
     ['a: [1', "yaml: line 1: did not find expected ',' or ']'"],
-    ['a: b: c', 'yaml: line 1: mapping values are not allowed in this context'],
-    ['a: *nope', "yaml: line 1: unknown anchor 'nope' referenced"],
-    ['a: &a [*a]', "yaml: line 1: anchor 'a' value contains itself"],
+    ['a: b: c', 'yaml: mapping values are not allowed in this context'],
+    ['a: 1\nb: c: d', 'yaml: line 2: mapping values are not allowed in this context'],
+    ['a: *nope', "yaml: unknown anchor 'nope' referenced"],
+    ['a: &a [*a]', "yaml: anchor 'a' value contains itself"],
     ['x: 1\na: .inf', 'yaml: line 2: json: unsupported value: +Inf'],
     ['? [1, 2]\n: x', 'yaml: line 1: unsupported map key'],
     ['a: "x', 'yaml: line 1: found unexpected end of stream'],

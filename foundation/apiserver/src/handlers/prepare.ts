@@ -133,7 +133,7 @@ export async function prepareUpdate(
   ]
   refuse(scope.resource, draft, errors)
   await yieldIfLong()
-  warn(scope, draft, old)
+  warn(scope, draft, old, isStatus)
   await yieldIfLong()
   return draft
 }
@@ -227,6 +227,7 @@ async function tracked(
         subresource: scope.subresource,
         now,
         resetFields: resetFields(scope.resource, scope.subresource),
+        mayMismatch: originRules(scope.resource.definition).isUnstructured,
         ...versions,
       }),
       yieldIfLong,
@@ -293,10 +294,11 @@ function refuse({ definition }: ServedResource, draft: Draft, errors: readonly F
   throw invalid({ group, kind }, asObject(draft).metadata.name ?? '', errors)
 }
 
-function warn(scope: RequestScope, draft: Draft, old: KubeObject | undefined): void {
+function warn(scope: RequestScope, draft: Draft, old: KubeObject | undefined, isStatus = false): void {
   const { definition } = scope.resource
   const object = asObject(draft)
   if (!originRules(definition).requiresKnownFinalizers)
     for (const warning of finalizerWarnings(object.metadata, old?.metadata)) scope.warnings.push(warning)
+  if (isStatus) return
   for (const warning of definition.strategy.warnings?.(object, old) ?? []) scope.warnings.push(warning)
 }

@@ -222,7 +222,7 @@ class RuleRun {
       const detail = error.message.startsWith('no such overload')
         ? `'${error.message}': call arguments did not match a supported operator, function or macro signature for rule: ${shownRule}`
         : `${error.message} evaluating rule: ${shownRule}`
-      this.errors.push(withReason(source.reason, place, type, detail))
+      this.errors.push(fieldErrors.invalid(place, type, detail))
       return true
     }
   }

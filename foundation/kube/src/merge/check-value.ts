@@ -13,8 +13,12 @@ import type { PathElement } from './path-element.ts'
  * Returns the errors of a value, such as `.spec.junk: field not declared in schema`; an empty list when it matches the
  * type.
  */
-export function checkValue(value: JsonValue, type: MergeType): readonly string[] {
-  const checker = new Checker()
+export function checkValue(
+  value: JsonValue,
+  type: MergeType,
+  { allowsDuplicates = false }: { readonly allowsDuplicates?: boolean } = {},
+): readonly string[] {
+  const checker = new Checker(allowsDuplicates)
   checker.value(value, type)
   return checker.errors
 }
@@ -27,6 +31,11 @@ export function joinErrors(errors: readonly string[]): string {
 class Checker {
   readonly errors: string[] = []
   readonly #path: PathElement[] = []
+  readonly #allowsDuplicates: boolean
+
+  constructor(allowsDuplicates: boolean) {
+    this.#allowsDuplicates = allowsDuplicates
+  }
 
   value(value: JsonValue, type: MergeType): void {
     switch (shapeOf(type, value)) {
@@ -78,7 +87,8 @@ class Checker {
       }
       const element = itemElement(list, item)
       if (!isPlaced(element)) return this.#report(`element ${index}: ${element.reason}`)
-      if (seen.has(element)) this.#report(`duplicate entries for key ${formatPathElement(element)}`)
+      if (seen.has(element) && !this.#allowsDuplicates)
+        this.#report(`duplicate entries for key ${formatPathElement(element)}`)
       seen.add(element)
       this.#descend(element, item, list.element)
     }

@@ -38,6 +38,11 @@ export interface ManagedFieldsRequest {
   readonly now: string
   /** Fields that the endpoint does not let this request change ({@link resetFieldsOf}), as paths of field names. */
   readonly resetFields?: readonly (readonly string[])[]
+  /**
+   * The objects may not match their schemas: those of custom resources, which a definition that changed or another
+   * version describes otherwise. An update then tracks nothing, an apply fails.
+   */
+  readonly mayMismatch?: boolean
   /** The object in another served version; undefined when it has none. Default: only apiVersion differs. */
   convert?(object: KubeObject, apiVersion: string): KubeObject | undefined
 }
@@ -59,7 +64,7 @@ export interface ApplyRequest extends ManagedFieldsRequest {
 /**
  * Returns `updated` with its managedFields: the request's manager owns the fields that it added or changed; removed
  * fields have no manager. managedFields in the request body replace the stored ones when they decode; `[]` and `[{}]`
- * clear them; others are ignored. An object without managers stays without.
+ * clear them; others are ignored. An object without managers stays without; so does one that does not match its schema.
  */
 export function trackUpdate(request: UpdateRequest): KubeObject {
   return runSteps(trackUpdateSteps(request))
@@ -67,6 +72,15 @@ export function trackUpdate(request: UpdateRequest): KubeObject {
 
 /** Computes {@link trackUpdate} in steps. */
 export function* trackUpdateSteps(request: UpdateRequest): Steps<KubeObject> {
+  try {
+    return yield* trackMatchingUpdate(request)
+  } catch (error) {
+    if (error instanceof SchemaMismatch) return withoutManagedFields(request.updated)
+    throw error
+  }
+}
+
+function* trackMatchingUpdate(request: UpdateRequest): Steps<KubeObject> {
   const { live, updated } = request
   const known = yield* managersBefore(request)
   const object = withoutManagedFields(updated)
@@ -103,7 +117,20 @@ export function* applyServerSideSteps(request: ApplyRequest): Steps<KubeObject> 
     throw unknownError(`failed to create typed patch object (${describe(applied)}): ${joinErrors(errors)}`)
   }
   yield
-  return yield* new Apply(request).run()
+  try {
+    return yield* new Apply(request).run()
+  } catch (error) {
+    if (!(error instanceof SchemaMismatch)) throw error
+    throw unknownError(`failed to create typed live object (${describe(live ?? applied)}): ${error.message}`)
+  }
+}
+
+/**
+ * An object that does not match its schema.
+ * @internal caught by the entry points
+ */
+class SchemaMismatch extends Error {
+  readonly code = 'SchemaMismatch'
 }
 
 /** One apply over the live object. */
@@ -282,7 +309,12 @@ function contextOf(request: ManagedFieldsRequest, apiVersion: string): UpdaterCo
       let typed = known.get(value)
       if (typed === undefined) {
         typed = convert(value, target)
-        if (typed !== undefined) known.set(value, typed)
+        if (typed === undefined) return undefined
+        if (request.mayMismatch === true) {
+          const errors = checkValue(typed.value, typed.type, { allowsDuplicates: true })
+          if (errors.length > 0) throw new SchemaMismatch(joinErrors(errors))
+        }
+        known.set(value, typed)
       }
       return typed
     },

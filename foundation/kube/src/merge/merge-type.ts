@@ -132,6 +132,7 @@ class Compiler {
   #reference(node: SchemaNode, name: string): MergeType {
     const target = this.#schema.resolve(name)
     if (target === undefined) return deducedType
+    if (isOpaque(target)) return untypedAtomicType
     const type = this.type(target, false)
     const relation = node['x-kubernetes-map-type']
     if (relation === undefined || type.map === undefined) return type
@@ -160,6 +161,11 @@ class Compiler {
         return { scalar: 'untyped', list: new SchemaList(this, whole, free), map: new StructMap(this, whole, free) }
     }
   }
+}
+
+/** Reports whether a type of Kubernetes has no fields that are known (RawExtension): it is one value. */
+function isOpaque({ type, properties, additionalProperties }: SchemaNode): boolean {
+  return type === 'object' && properties === undefined && additionalProperties === undefined
 }
 
 class StructMap implements MapShape {

@@ -13,9 +13,14 @@ export class YamlSyntaxError extends Error {
   readonly column: number
 
   constructor(code: YamlSyntaxError['code'], message: string, line: number = 0, column: number = 0) {
-    super(line > 0 ? `yaml: line ${line}: ${message}` : `yaml: ${message}`)
+    super(line > 0 && !lacksLine(message, line) ? `yaml: line ${line}: ${message}` : `yaml: ${message}`)
     this.code = code
     this.line = line
     this.column = column
   }
+}
+
+/** Go's messages about anchors have no line, and those of its scanner not the first one. */
+function lacksLine(message: string, line: number): boolean {
+  return /^(unknown )?anchor '/.test(message) || (line === 1 && message.startsWith('mapping values are not allowed'))
 }

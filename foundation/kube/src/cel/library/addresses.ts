@@ -85,6 +85,15 @@ function rangeValue(range: Range): RangeValue {
   return new OpaqueValue('net.CIDR', range, `${formatAddress(range.address)}/${range.prefix}`)
 }
 
+/** Parses the argument of containsIP: an invalid one is no argument that it has. */
+function addressArgument(text: string): AddressValue {
+  try {
+    return parseAddress(text)
+  } catch (error) {
+    throw error instanceof CelError ? new CelError('no such overload') : error
+  }
+}
+
 function network({ address, prefix }: Range): bigint {
   const rest = BigInt(address.bits - prefix)
   return (address.value >> rest) << rest
@@ -136,7 +145,7 @@ export function addressesLibrary(): Library {
     .define('string(net.CIDR): string', ({ text }: RangeValue) => text)
     .define('net.CIDR.containsIP(net.IP): bool', holdsAddress)
     .define('net.CIDR.containsIP(string): bool', (range: RangeValue, text: string) =>
-      holdsAddress(range, parseAddress(text)),
+      holdsAddress(range, addressArgument(text)),
     )
     .define('net.CIDR.containsCIDR(net.CIDR): bool', holdsRange)
     .define('net.CIDR.containsCIDR(string): bool', (range: RangeValue, text: string) =>

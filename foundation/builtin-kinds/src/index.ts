@@ -14,7 +14,7 @@ export type { Draft, Strategy, Validation, WriteContext } from './definition/str
 
 // tables
 export { templateGeneration } from './workloads/stateful-set.ts'
-export { scalePrinter } from './printers/workloads.ts'
+export { customScalePrinter, scalePrinter } from './printers/workloads.ts'
 export { builtinGroups } from './tables/groups.ts'
 export { builtinSchema, namedSchema, schemaName } from './tables/builtin-tables.ts'
 export { defaultPrinter } from './printers/column.ts'

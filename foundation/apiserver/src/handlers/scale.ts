@@ -18,7 +18,7 @@ import {
   trackUpdate,
 } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject, LabelSelector, MutableJsonObject, ReplicasPaths } from '@fairlead/kube'
-import { builtinSchema, resourceName, scalePrinter } from '@fairlead/builtin-kinds'
+import { builtinSchema, customScalePrinter, resourceName, scalePrinter } from '@fairlead/builtin-kinds'
 import type { ServerResponse } from '../http/message.ts'
 import type { ObjectOutput } from '../response/output-negotiation.ts'
 import { valueResponse } from '../response/response.ts'
@@ -97,16 +97,16 @@ export async function handleScale(server: ServerDependencies, scope: RequestScop
   return respond(written.object)
 }
 
-/** Returns a Scale as the client requested it; that of a custom resource has no Table. */
+/** Returns a Scale as the client requested it. */
 function scaleResponse(
   server: ServerDependencies,
   scope: RequestScope,
   { form, negotiated: { transform } }: ObjectOutput,
   scale: KubeObject,
 ): ServerResponse {
-  const printed = { definition: { group: 'autoscaling', kind: 'Scale' }, version: { printer: scalePrinter } }
-  const hasForms = !originRules(scope.resource.definition).isUnstructured
-  const body = hasForms ? transformObject(scale, transform, printed, scope.query, server.clock.now()) : scale
+  const printer = originRules(scope.resource.definition).isUnstructured ? customScalePrinter : scalePrinter
+  const printed = { definition: { group: 'autoscaling', kind: 'Scale' }, version: { printer } }
+  const body = transformObject(scale, transform, printed, scope.query, server.clock.now())
   return valueResponse(200, body as JsonObject, form)
 }
 

@@ -1,7 +1,8 @@
 // Kinds of the control plane in `kubectl get`.
 import type { JsonObject, KubeObject } from '@fairlead/kube'
+import { humanAge } from '@fairlead/kube'
 import type { TablePrinter } from '../definition/resource-definition.ts'
-import { flagAt, has, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
+import { flagAt, has, mapAt, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 import { column, nameColumn, none, objectAge, orNone, printer } from './column.ts'
 
 /** Leases. */
@@ -53,9 +54,22 @@ export const admissionBindingPrinter: TablePrinter = printer(['PolicyName', 'Par
   const param = objectAt(object, 'spec', 'paramRef')
   const shown = has(param, 'name')
     ? (stringAt(param, 'namespace') === '' ? '*' : stringAt(param, 'namespace')) + `/${stringAt(param, 'name')}`
-    : '<unset>'
+    : has(param, 'selector')
+      ? selectorText(objectAt(param, 'selector'))
+      : '<unset>'
   return [stringAt(object, 'spec', 'policyName'), shown, objectAge(object, now)]
 })
+
+/** A label selector as Go prints its struct. */
+function selectorText(selector: JsonObject): string {
+  const labels = Object.entries(mapAt(selector, 'matchLabels')).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  const expressions = objectsAt(selector, 'matchExpressions').map((expression) => {
+    const values = stringsAt(expression, 'values').join(' ')
+    return `LabelSelectorRequirement{Key:${stringAt(expression, 'key')},Operator:${stringAt(expression, 'operator')},Values:[${values}],},`
+  })
+  const matchLabels = `map[string]string{${labels.map(([key, value]) => `${key}: ${value},`).join('')}}`
+  return `&LabelSelector{MatchLabels:${matchLabels},MatchExpressions:[]LabelSelectorRequirement{${expressions.join('')}},}`
+}
 
 /** APIServices. */
 export const apiServicePrinter: TablePrinter = {
@@ -85,16 +99,17 @@ export const certificateRequestPrinter: TablePrinter = printer(
     stringAt(object, 'spec', 'username'),
     numberAt(object, 'spec', 'expirationSeconds') === undefined
       ? none
-      : `${numberAt(object, 'spec', 'expirationSeconds')}s`,
+      : humanAge(numberAt(object, 'spec', 'expirationSeconds')! * 1000),
     requestCondition(object),
   ],
 )
 
 function requestCondition(object: KubeObject): string {
   const types = objectsAt(object, 'status', 'conditions').map((condition) => stringAt(condition, 'type'))
-  const words = ['Approved', 'Denied', 'Failed'].filter((type) => types.includes(type))
+  const words = [['Denied', 'Approved'].find((type) => types.includes(type)) ?? 'Pending']
+  if (types.includes('Failed')) words.push('Failed')
   if (stringAt(object, 'status', 'certificate') !== '') words.push('Issued')
-  return words.length === 0 ? 'Pending' : words.join(',')
+  return words.join(',')
 }
 
 /** CSIDrivers. */
@@ -130,24 +145,25 @@ export const csiNodePrinter: TablePrinter = printer(['Drivers:integer', 'Age'], 
   objectAge(object, now),
 ])
 
-/** CSIStorageCapacities. */
-export const storageCapacityPrinter: TablePrinter = printer(['StorageClassName', 'Capacity'], [], (object) => [
-  stringAt(object, 'storageClassName'),
-  stringAt(object, 'capacity') || '<unset>',
-])
-
 /** VolumeAttachments. */
-export const attachmentPrinter: TablePrinter = printer(
-  ['Attacher', 'PV', 'Node', 'Attached:boolean', 'Age'],
-  [],
-  (object, now) => [
+export const attachmentPrinter: TablePrinter = {
+  columns: [
+    nameColumn,
+    { ...column('Attacher'), format: 'name' },
+    column('PV'),
+    column('Node'),
+    column('Attached', 0, 'boolean'),
+    column('Age'),
+  ],
+  cells: (object, now) => [
+    object.metadata.name ?? '',
     stringAt(object, 'spec', 'attacher'),
     stringAt(object, 'spec', 'source', 'persistentVolumeName'),
     stringAt(object, 'spec', 'nodeName'),
     flagAt(object, 'status', 'attached'),
     objectAge(object, now),
   ],
-)
+}
 
 /** VolumeAttributesClasses. */
 export const attributesClassPrinter: TablePrinter = printer(['DriverName', 'Age'], [], (object, now) => [
@@ -192,3 +208,22 @@ export const priorityLevelPrinter: TablePrinter = printer(
     ]
   },
 )
+
+/** ResourceClaims. */
+export const resourceClaimPrinter: TablePrinter = printer(['State', 'Age'], [], (object, now) => {
+  const isLeaving = object.metadata.deletionTimestamp !== undefined
+  const states = isLeaving ? ['deleted'] : []
+  if (has(objectAt(object, 'status'), 'allocation')) {
+    states.push('allocated')
+    if (objectsAt(object, 'status', 'reservedFor').length > 0) states.push('reserved')
+  } else if (!isLeaving) states.push('pending')
+  return [states.join(','), objectAge(object, now)]
+})
+
+/** ResourceSlices. */
+export const resourceSlicePrinter: TablePrinter = printer(['Node', 'Driver', 'Pool', 'Age'], [], (object, now) => [
+  stringAt(object, 'spec', 'nodeName'),
+  stringAt(object, 'spec', 'driver'),
+  stringAt(object, 'spec', 'pool', 'name'),
+  objectAge(object, now),
+])

@@ -1,5 +1,6 @@
 // Core, storage and access kinds in `kubectl get`.
 import type { JsonObject, KubeObject } from '@fairlead/kube'
+import { asJson } from '@fairlead/kube'
 import type { TablePrinter } from '../definition/resource-definition.ts'
 import { flagAt, has, mapAt, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 import { age, column, objectAge, orNone, printer } from './column.ts'
@@ -90,7 +91,9 @@ export const eventPrinter: TablePrinter = {
       age(event.last, now),
       stringAt(object, 'type'),
       stringAt(object, 'reason'),
-      `${stringAt(event.regarding, 'kind').toLowerCase()}/${stringAt(event.regarding, 'name')}`,
+      [stringAt(event.regarding, 'kind').toLowerCase(), stringAt(event.regarding, 'name')]
+        .filter((part, index) => index === 0 || part !== '')
+        .join('/'),
       stringAt(event.regarding, 'fieldPath'),
       event.source,
       event.message.trim(),
@@ -123,8 +126,8 @@ function eventOf(object: KubeObject): {
     source: host === '' ? component : `${component}, ${host}`,
     message: text('message', 'note'),
     first,
-    last: series || text('lastTimestamp', 'deprecatedLastTimestamp') || first,
-    count: count === undefined || count === 0 ? 1 : count,
+    last: has(asJson(object), 'series') ? series : text('lastTimestamp', 'deprecatedLastTimestamp') || first,
+    count: has(asJson(object), 'series') ? (count ?? 0) : count || 1,
   }
 }
 
@@ -156,6 +159,14 @@ function accessModes(object: KubeObject, part: 'spec' | 'status'): string {
     .join(',')
 }
 
+/** Returns the class of a volume or claim; an annotation of the time before the field wins. */
+function storageClassOf(object: KubeObject): string {
+  return (
+    object.metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ??
+    stringAt(object, 'spec', 'storageClassName')
+  )
+}
+
 /** PersistentVolumes. */
 export const volumePrinter: TablePrinter = printer(
   [
@@ -178,7 +189,7 @@ export const volumePrinter: TablePrinter = printer(
       stringAt(object, 'spec', 'persistentVolumeReclaimPolicy'),
       object.metadata.deletionTimestamp === undefined ? stringAt(object, 'status', 'phase') : 'Terminating',
       has(claim, 'name') ? `${stringAt(claim, 'namespace')}/${stringAt(claim, 'name')}` : '',
-      stringAt(object, 'spec', 'storageClassName'),
+      storageClassOf(object),
       stringAt(object, 'spec', 'volumeAttributesClassName') || '<unset>',
       stringAt(object, 'status', 'reason'),
       objectAge(object, now),
@@ -198,7 +209,7 @@ export const claimPrinter: TablePrinter = printer(
       stringAt(object, 'spec', 'volumeName'),
       isBound ? (mapAt(object, 'status', 'capacity')['storage'] ?? '0') : '',
       isBound ? accessModes(object, 'status') : '',
-      stringAt(object, 'spec', 'storageClassName'),
+      storageClassOf(object),
       stringAt(object, 'spec', 'volumeAttributesClassName') || '<unset>',
       objectAge(object, now),
       stringAt(object, 'spec', 'volumeMode') || '<unset>',

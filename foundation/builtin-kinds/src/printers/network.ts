@@ -33,9 +33,10 @@ function externalAddress(object: KubeObject): string {
 }
 
 function loadBalancerAddresses(object: KubeObject): string[] {
-  return objectsAt(object, 'status', 'loadBalancer', 'ingress').map(
+  const addresses = objectsAt(object, 'status', 'loadBalancer', 'ingress').map(
     (entry) => stringAt(entry, 'ip') || stringAt(entry, 'hostname'),
   )
+  return [...new Set(addresses.filter((address) => address !== ''))].toSorted()
 }
 
 function servicePorts(ports: readonly JsonObject[]): string {
@@ -51,18 +52,28 @@ export const ingressPrinter: TablePrinter = printer(
   ['Class', 'Hosts', 'Address', 'Ports', 'Age'],
   [],
   (object, now) => {
-    const hosts = objectsAt(object, 'spec', 'rules').map((rule) => stringAt(rule, 'host'))
-    const given = hosts.filter((host) => host !== '')
-    const shown = given.length > 3 ? `${given.slice(0, 3).join(',')} + ${given.length - 3} more...` : given.join(',')
     return [
       orNone(stringAt(object, 'spec', 'ingressClassName')),
-      shown === '' ? '*' : shown,
+      hostsOf(objectsAt(object, 'spec', 'rules')),
       loadBalancerAddresses(object).join(','),
       objectsAt(object, 'spec', 'tls').length > 0 ? '80, 443' : '80',
       objectAge(object, now),
     ]
   },
 )
+
+/** Formats the first three hosts. Like the real server, it counts the rules without a host among those left out. */
+function hostsOf(rules: readonly JsonObject[]): string {
+  const hosts: string[] = []
+  let hasMore = false
+  for (const rule of rules) {
+    if (hosts.length === 3) hasMore = true
+    const host = stringAt(rule, 'host')
+    if (!hasMore && host !== '') hosts.push(host)
+  }
+  if (hosts.length === 0) return '*'
+  return hasMore ? `${hosts.join(',')} + ${rules.length - 3} more...` : hosts.join(',')
+}
 
 /** IngressClasses. */
 export const ingressClassPrinter: TablePrinter = printer(['Controller', 'Parameters', 'Age'], [], (object, now) => {
@@ -90,7 +101,7 @@ export const endpointsPrinter: TablePrinter = printer(['Endpoints', 'Age'], [], 
       addresses.map((address) => `${address.includes(':') ? `[${address}]` : address}:${numberAt(port, 'port') ?? 0}`),
     )
   })
-  return [firstThree(found), objectAge(object, now)]
+  return [objectsAt(object, 'subsets').length === 0 ? none : firstThree(found), objectAge(object, now)]
 })
 
 /** EndpointSlices. */
@@ -106,28 +117,29 @@ export const endpointSlicePrinter: TablePrinter = printer(
 )
 
 function slicePorts(ports: readonly JsonObject[]): string {
-  const numbers = ports.map((port) => String(numberAt(port, 'port') ?? '*'))
-  return ports.length === 0 ? '<unset>' : firstThree(numbers)
+  const shown = ports.map((port) =>
+    String(numberAt(port, 'port') ?? (has(port, 'name') ? stringAt(port, 'name') : '*')),
+  )
+  return firstThree(shown) || '<unset>'
 }
 
 function sliceAddresses(object: KubeObject): string {
   const addresses = objectsAt(object, 'endpoints').flatMap((endpoint) => stringsAt(endpoint, 'addresses'))
-  return addresses.length === 0 ? '<unset>' : firstThree(addresses)
+  return firstThree(addresses) || '<unset>'
 }
 
 function firstThree(entries: readonly string[]): string {
-  return orNone(
-    entries.length > 3 ? `${entries.slice(0, 3).join(',')} + ${entries.length - 3} more...` : entries.join(','),
-  )
+  return entries.length > 3 ? `${entries.slice(0, 3).join(',')} + ${entries.length - 3} more...` : entries.join(',')
 }
 
-/** IPAddresses. */
-export const ipAddressPrinter: TablePrinter = printer(['ParentRef'], [], (object) => {
+/** IPAddresses. Like the real server, a row has the age for which there is no column. */
+export const ipAddressPrinter: TablePrinter = printer(['ParentRef'], [], (object, now) => {
   const parent = objectAt(object, 'spec', 'parentRef')
-  const parts = ['group', 'resource', 'namespace', 'name']
-    .map((field) => stringAt(parent, field))
-    .filter((part) => part !== '')
-  return [orNone(parts.join('/'))]
+  const group = stringAt(parent, 'group')
+  const resource = `${stringAt(parent, 'resource')}${group === '' ? '' : `.${group}`}`.toLowerCase()
+  const namespace = stringAt(parent, 'namespace')
+  const name = `${namespace === '' ? '' : `${namespace}/`}${stringAt(parent, 'name')}`
+  return [has(objectAt(object, 'spec'), 'parentRef') ? `${resource}/${name}` : none, objectAge(object, now)]
 })
 
 /** ServiceCIDRs. */

@@ -132,6 +132,7 @@ function summarizeContainers(summary: Summary, status: JsonObject, init: InitSum
   summary.restarts = init.sidecarRestarts
   summary.lastRestart = init.sidecarLastRestart
   let isRunning = false
+  let failure = ''
   for (const container of objectsAt(status, 'containerStatuses').toReversed()) {
     const state = objectAt(container, 'state')
     summary.restarts += numberAt(container, 'restartCount') ?? 0
@@ -140,13 +141,16 @@ function summarizeContainers(summary: Summary, status: JsonObject, init: InitSum
       summary.reason = stringAt(state, 'waiting', 'reason')
     } else if (has(state, 'terminated')) {
       summary.reason = terminatedReason(objectAt(state, 'terminated'))
+      if ((numberAt(state, 'terminated', 'exitCode') ?? 0) !== 0) failure = summary.reason
     } else if (flagAt(container, 'ready') && has(state, 'running')) {
       isRunning = true
       summary.ready += 1
     }
   }
-  if (summary.reason === 'Completed' && isRunning)
-    summary.reason = hasCondition(status, 'Ready') ? 'Running' : 'NotReady'
+  if (summary.reason !== 'Completed') return
+  if (isRunning && hasCondition(status, 'Ready')) summary.reason = 'Running'
+  else if (failure !== '') summary.reason = failure
+  else if (isRunning) summary.reason = 'NotReady'
 }
 
 function hasCondition(status: JsonObject, type: string): boolean {

@@ -1,9 +1,21 @@
 // Workloads in `kubectl get`.
-import type { Condition, JsonObject, KubeObject } from '@fairlead/kube'
+import type { Condition, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { humanAge, isConditionTrue } from '@fairlead/kube'
 import type { TablePrinter } from '../definition/resource-definition.ts'
 import { flagAt, has, mapAt, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
-import { age, containerCells, labelsCell, none, objectAge, printer, selectorCell } from './column.ts'
+import { convertAutoscaler } from '../policy/autoscaler.ts'
+import type { Cell } from './column.ts'
+import {
+  age,
+  column,
+  containerCells,
+  labelsCell,
+  nameColumn,
+  none,
+  objectAge,
+  printer,
+  selectorCell,
+} from './column.ts'
 
 const wide = ['Containers', 'Images', 'Selector']
 
@@ -203,43 +215,60 @@ function duration(object: KubeObject, now: number): string {
 
 /** Formats the metrics, `cpu: 50%/80%`: the first two and the number of others. */
 function metricTargets(object: KubeObject): string {
-  if (object.apiVersion === 'autoscaling/v1') {
-    const target = numberAt(object, 'spec', 'targetCPUUtilizationPercentage')
-    const current = numberAt(object, 'status', 'currentCPUUtilizationPercentage')
-    return target === undefined ? none : `cpu: ${current === undefined ? '<unknown>' : `${current}%`}/${target}%`
-  }
-  const metrics = objectsAt(object, 'spec', 'metrics')
+  const { spec, status } = convertAutoscaler(object, 'autoscaling/v2') as KubeObject & Record<string, JsonValue>
+  const metrics = objectsAt(spec, 'metrics')
   if (metrics.length === 0) return none
-  const entries = metrics.map((metric, index) =>
-    metricTarget(metric, objectsAt(object, 'status', 'currentMetrics')[index]),
-  )
+  const currents = objectsAt(status, 'currentMetrics')
+  const entries = metrics.map((metric, index) => metricTarget(metric, currents[index]))
   return entries.length > 2 ? `${entries.slice(0, 2).join(', ')} + ${entries.length - 2} more...` : entries.join(', ')
 }
 
-const metricSources = ['resource', 'containerResource', 'pods', 'object', 'external']
-
-function metricTarget(metric: JsonObject, current: JsonObject | undefined): string {
-  const source = metricSources.find((name) => has(metric, name))
-  if (source === undefined) return '<unknown type>'
-  const target = objectAt(metric, source, 'target')
-  const name = stringAt(metric, source, 'name')
-  const prefix = name === '' ? '' : `${name}: `
-  if (has(target, 'averageUtilization')) {
-    const now = numberAt(current, source, 'current', 'averageUtilization')
-    return `${prefix}${now === undefined ? '<unknown>' : `${now}%`}/${numberAt(target, 'averageUtilization')}%`
-  }
-  const field = has(target, 'averageValue') ? 'averageValue' : 'value'
-  const average = field === 'averageValue' && (source === 'external' || source === 'object') ? ' (avg)' : ''
-  return `${prefix}${stringAt(current, source, 'current', field) || '<unknown>'}/${stringAt(target, field)}${average}`
+/** The field of a metric's type. */
+const metricSources: Readonly<Record<string, string>> = {
+  ContainerResource: 'containerResource',
+  External: 'external',
+  Object: 'object',
+  Pods: 'pods',
+  Resource: 'resource',
 }
 
-/** Scales. */
-export const scalePrinter: TablePrinter = printer(
-  ['Desired:integer', 'Available:integer', 'Age'],
-  [],
-  (object, now) => [
+function metricTarget(metric: JsonObject, current: JsonObject | undefined): string {
+  const source = metricSources[stringAt(metric, 'type')]
+  if (source === undefined) return '<unknown type>'
+  const target = objectAt(metric, source, 'target')
+  const now = objectAt(current, source, 'current')
+  const measured = (field: string): string =>
+    has(now, field) ? stringAt(now, field) : current !== undefined && has(current, source) ? '<nil>' : '<unknown>'
+  if (source === 'resource' || source === 'containerResource') {
+    const name = stringAt(metric, source, 'name')
+    if (has(target, 'averageValue')) return `${name}: ${measured('averageValue')}/${stringAt(target, 'averageValue')}`
+    const percent = (owner: JsonObject, otherwise: string): string =>
+      has(owner, 'averageUtilization') ? `${numberAt(owner, 'averageUtilization')}%` : otherwise
+    return `${name}: ${percent(now, '<unknown>')}/${percent(target, '<auto>')}`
+  }
+  if (source === 'pods') return `${measured('averageValue')}/${stringAt(target, 'averageValue')}`
+  return has(target, 'averageValue')
+    ? `${stringAt(now, 'averageValue') || '<unknown>'}/${stringAt(target, 'averageValue')} (avg)`
+    : `${measured('value')}/${stringAt(target, 'value')}`
+}
+
+function scaleCells(object: KubeObject, now: number): readonly Cell[] {
+  return [
+    object.metadata.name ?? '',
     numberAt(object, 'spec', 'replicas') ?? 0,
-    numberAt(object, 'status', 'replicas') ?? 0,
+    statusCount(object, 'replicas'),
     objectAge(object, now),
-  ],
-)
+  ]
+}
+
+/** Scales of built-in kinds. */
+export const scalePrinter: TablePrinter = {
+  columns: [column('Name'), column('Desired', 0, 'integer'), column('Available', 0, 'integer'), column('Age')],
+  cells: scaleCells,
+}
+
+/** Scales of custom resources. */
+export const customScalePrinter: TablePrinter = {
+  columns: [nameColumn, column('Desired', 0, 'integer'), column('Available', 0, 'integer'), column('Age', 0, 'date')],
+  cells: scaleCells,
+}

@@ -258,6 +258,8 @@ export class Handler {
       const resource = this.#resourceOf(info, target)
       if (resource === 'no-path') return pathNotFound()
       if (info.isWatchPath && request.method !== 'GET') throw methodNotAllowed()
+      const isUnplaced = info.name !== '' && info.namespace === '' && resource.definition.namespaced
+      if (info.isWatchPath && isUnplaced) throw resourceNotFound()
       return handleResource(this.#options.server, requestScope(request, info, resource, user, output, warnings))
     }
     const { segments } = info

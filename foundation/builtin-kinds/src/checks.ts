@@ -71,7 +71,14 @@ export function immutable(field: string, value: JsonValue | undefined, old: Json
 
 /** Creates the error of an invalid struct: messages show its fields in the given order, not sorted as those of maps. */
 export function invalidStruct(field: string, value: JsonObject, detail: string): FieldError {
-  return { type: 'FieldValueInvalid', field, detail: `${stringifyJson(value)}: ${detail}` }
+  return { type: 'FieldValueInvalid', field, detail: `${stringifyJson(withSortedLabels(value))}: ${detail}` }
+}
+
+/** Sorts the map of a label selector, as Go does with every map that it prints. */
+function withSortedLabels(value: JsonObject): JsonObject {
+  const labels = value['matchLabels']
+  if (!isJsonObject(labels)) return value
+  return { ...value, matchLabels: Object.fromEntries(Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1))) }
 }
 
 /** Creates the error of an unsupported struct. */
@@ -160,10 +167,14 @@ export function subdomainName(field: string, value: string): FieldError[] {
 
 /** Checks an integer or a percentage of 0-100 %. */
 export function countOrPercent(field: string, value: JsonValue | undefined): FieldError[] {
+  return [...countOrPercentForm(field, value), ...percentLimit(field, value)]
+}
+
+/** Checks the form of an integer or a percentage. */
+export function countOrPercentForm(field: string, value: JsonValue | undefined): FieldError[] {
   if (value === undefined || value === null) return []
   if (typeof value !== 'string') return nonNegative(field, Number(value))
-  const percent = /^(\d+)%$/.exec(value)
-  if (percent === null)
+  if (!isPercent.test(value))
     return [
       fieldErrors.invalid(
         field,
@@ -171,7 +182,23 @@ export function countOrPercent(field: string, value: JsonValue | undefined): Fie
         "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')",
       ),
     ]
-  return Number(percent[1]) > 100 ? [fieldErrors.invalid(field, value, 'must not be greater than 100%')] : []
+  return []
+}
+
+const isPercent = /^\d+%$/
+
+/** Checks that a percentage is at most 100 %. */
+export function percentLimit(field: string, value: JsonValue | undefined): FieldError[] {
+  return percentOf(value) > 100 ? [fieldErrors.invalid(field, value ?? null, 'must not be greater than 100%')] : []
+}
+
+function percentOf(value: JsonValue | undefined): number {
+  return typeof value === 'string' && isPercent.test(value) ? Number(value.slice(0, -1)) : 0
+}
+
+/** Reports whether a value is a positive integer or percentage; an invalid percentage counts as zero. */
+export function isPositiveCount(value: JsonValue | undefined): boolean {
+  return typeof value === 'number' ? value !== 0 : percentOf(value) !== 0
 }
 
 /** Reports whether a value is zero as an integer or as a percentage. */

@@ -1,6 +1,6 @@
 // Roles, bindings and service accounts. The prevention of privilege escalation is in the admission plugins.
-import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
-import { fieldErrors, fieldPath, jsonEqual, pathSegmentName } from '@fairlead/kube'
+import type { FieldError, JsonObject, KubeObject, LabelSelector } from '@fairlead/kube'
+import { fieldErrors, fieldPath, jsonEqual, pathSegmentName, selectorFrom } from '@fairlead/kube'
 import type { Strategy } from '../definition/strategy.ts'
 import { invalidStruct, invalidWith, labelSelectorErrors, subdomainName } from '../checks.ts'
 import { draftAt, draftsAt, fillStrings, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
@@ -110,10 +110,21 @@ function clusterRoleErrors(object: KubeObject): FieldError[] {
   }
   return [
     ...errors,
-    ...selectors.flatMap((selector, index) =>
-      labelSelectorErrors(fieldPath('aggregationRule.clusterRoleSelectors', index), selector),
-    ),
+    ...selectors.flatMap((selector, index) => {
+      const path = fieldPath('aggregationRule.clusterRoleSelectors', index)
+      const invalid = isSelector(selector) ? [] : [fieldErrors.invalid(path, null, 'invalid label selector.')]
+      return [...labelSelectorErrors(path, selector), ...invalid]
+    }),
   ]
+}
+
+function isSelector(selector: JsonObject): boolean {
+  try {
+    selectorFrom(selector as LabelSelector)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function bindingErrors(object: KubeObject): FieldError[] {

@@ -2,13 +2,27 @@
 import type { FieldError, KubeObject } from '@fairlead/kube'
 import { fieldErrors } from '@fairlead/kube'
 import type { Strategy } from '../definition/strategy.ts'
-import { ensureAt, fill, has, numberAt, objectAt, stringAt } from '../fields.ts'
+import { ensureAt, fill, flagAt, has, numberAt, objectAt, stringAt } from '../fields.ts'
 
 /** The strategy of APIServices: the name is the version and group that they serve. */
 export const apiServiceStrategy: Strategy = {
   hasStatus: true,
   applyDefaults(object) {
     if (has(objectAt(object, 'spec'), 'service')) fill(ensureAt(object, 'spec', 'service'), { port: 443 })
+  },
+  prepareForCreate(object, { now }) {
+    if (has(objectAt(object, 'spec'), 'service')) return
+    object['status'] = {
+      conditions: [
+        {
+          type: 'Available',
+          status: 'True',
+          lastTransitionTime: `${new Date(now).toISOString().slice(0, 19)}Z`,
+          reason: 'Local',
+          message: 'Local APIServices are always available',
+        },
+      ],
+    }
   },
   validate: apiServiceErrors,
   validateUpdate: apiServiceErrors,
@@ -31,5 +45,8 @@ function apiServiceErrors(object: KubeObject): FieldError[] {
     for (const field of ['namespace', 'name'])
       if (stringAt(spec, 'service', field) === '') errors.push(fieldErrors.required(`spec.service.${field}`))
   }
+  const field = 'spec.insecureSkipTLSVerify'
+  if (flagAt(spec, 'insecureSkipTLSVerify') && stringAt(spec, 'caBundle') !== '')
+    errors.push(fieldErrors.invalid(field, true, 'may not be true if caBundle is present'))
   return errors
 }

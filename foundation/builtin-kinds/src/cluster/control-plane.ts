@@ -29,8 +29,9 @@ import {
 } from '../fields.ts'
 import { internalMessage, invalidInternal } from '../go-types/internal-form.ts'
 import { messageType } from '../go-types/message-type.ts'
+import { rangeWarnings } from '../addresses/address-warnings.ts'
 import { isCidr } from '../addresses/cidr.ts'
-import { resourceErrors } from '../pods/resource-validation.ts'
+import { quantityErrors, resourceErrors } from '../pods/resource-validation.ts'
 import { tolerationErrors } from '../pods/scheduling-validation.ts'
 import { limitRangeErrors, quotaQuantityErrors, quotaSpecErrors } from '../policy/limit-validation.ts'
 
@@ -63,6 +64,7 @@ export const nodeStrategy: Strategy = {
   },
   validate: (object) => [
     ...taintErrors(object),
+    ...nodeResourceErrors(object),
     ...stringsAt(object, 'spec', 'podCIDRs').flatMap((range, index) =>
       isCidr(range)
         ? []
@@ -74,14 +76,60 @@ export const nodeStrategy: Strategy = {
             ),
           ],
     ),
+    ...rangePairErrors(stringsAt(object, 'spec', 'podCIDRs')),
   ],
-  validateUpdate: (object, old) => [
-    ...taintErrors(object),
+  warnings: (object) => [
+    ...(has(objectAt(object, 'spec'), 'configSource') ? ['spec.configSource: the feature is removed'] : []),
+    ...(stringAt(object, 'spec', 'externalID') === ''
+      ? []
+      : ['spec.externalID: this field is deprecated, and is unused by Kubernetes']),
+    ...stringsAt(object, 'spec', 'podCIDRs').flatMap((range, index) =>
+      rangeWarnings(fieldPath('spec.podCIDRs', index), range),
+    ),
+  ],
+  validateStatusUpdate: nodeChangeErrors,
+  validateUpdate: nodeChangeErrors,
+}
+
+function nodeChangeErrors(object: KubeObject, old: KubeObject): FieldError[] {
+  return [
+    ...nodeResourceErrors(object),
+    ...repeatedAddressErrors(object),
     ...rangeChangeErrors(object, old),
     ...(stringAt(old, 'spec', 'providerID') === ''
       ? []
       : unchanged('spec.providerID', stringAt(object, 'spec', 'providerID'), stringAt(old, 'spec', 'providerID'))),
-  ],
+    ...taintErrors(object),
+    ...(stringAt(object, 'spec', 'externalID') === stringAt(old, 'spec', 'externalID')
+      ? []
+      : [fieldErrors.forbidden('spec.externalID', 'may not be updated')]),
+  ]
+}
+
+function nodeResourceErrors(object: KubeObject): FieldError[] {
+  return ['capacity', 'allocatable'].flatMap((list) =>
+    Object.entries(mapAt(object, 'status', list)).flatMap(([name, amount]) =>
+      quantityErrors(`status.${list}.${name}`, name, amount),
+    ),
+  )
+}
+
+function repeatedAddressErrors(object: KubeObject): FieldError[] {
+  const addresses = objectsAt(object, 'status', 'addresses').map((address) => ({
+    Type: stringAt(address, 'type'),
+    Address: stringAt(address, 'address'),
+  }))
+  return [...repeatedIndices(addresses.map((address) => JSON.stringify(address)))].map((index) =>
+    duplicateStruct(fieldPath('status.addresses', index), addresses[index]!),
+  )
+}
+
+/** A node has at most one range of each IP family. */
+function rangePairErrors(ranges: readonly string[]): FieldError[] {
+  const families = new Set(ranges.map((range) => range.includes(':')))
+  return ranges.length <= families.size
+    ? []
+    : [fieldErrors.invalid('spec.podCIDRs', [...ranges], 'may specify no more than one CIDR for each IP family')]
 }
 
 /** The strategy of ResourceQuotas. */

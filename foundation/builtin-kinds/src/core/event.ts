@@ -1,10 +1,10 @@
 // Events: one kind in two groups. Stored as core/v1, served as either; events.k8s.io is validated strictly.
-import type { FieldError, JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
-import { asObject, fieldErrors, pathSegmentName, qualifiedName } from '@fairlead/kube'
+import type { FieldError, JsonObject, JsonValue, KubeObject, MutableJsonObject } from '@fairlead/kube'
+import { asJson, asObject, fieldErrors, jsonEqual, pathSegmentName, qualifiedName } from '@fairlead/kube'
 import { messageOfKind } from '../go-types/message-type.ts'
 import type { Strategy } from '../definition/strategy.ts'
 import { immutable, invalidWith } from '../checks.ts'
-import { has, objectAt, stringAt } from '../fields.ts'
+import { has, numberAt, objectAt, stringAt } from '../fields.ts'
 import { typedForm } from '../go-types/typed-form.ts'
 
 /** The strategy of events of the core group. */
@@ -12,8 +12,8 @@ export const coreEventStrategy: Strategy = {
   validateName: (name) => pathSegmentName(name),
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: true,
-  validate: (object) => namespaceErrors(object, 'involvedObject'),
-  validateUpdate: (object) => namespaceErrors(object, 'involvedObject'),
+  validate: (object) => legacyErrors(object, 'involvedObject'),
+  validateUpdate: (object) => legacyErrors(object, 'involvedObject'),
 }
 
 /** The strategy of events of events.k8s.io. Errors have the field names of the core group. */
@@ -21,8 +21,7 @@ export const newEventStrategy: Strategy = {
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: true,
   validate: (object) => newEventErrors(object),
-  validateUpdate: (object, old) =>
-    has(old as unknown as JsonObject, 'eventTime') ? changeErrors(object, old) : namespaceErrors(object, 'regarding'),
+  validateUpdate: (object, old) => [...legacyErrors(object, 'regarding'), ...changeErrors(object, old)],
 }
 
 /** [core/v1, events.k8s.io/v1]. */
@@ -47,48 +46,72 @@ export function convertEvent(object: KubeObject, apiVersion: string): KubeObject
   return asObject(type === undefined ? body : typedForm(type, body).object)
 }
 
-function namespaceErrors(object: KubeObject, field: string): FieldError[] {
+function hasEventTime(object: KubeObject): boolean {
+  return has(asJson(object), 'eventTime')
+}
+
+/** Validates an event of either group: those with `eventTime` are new ones, which name their reporter and action. */
+function legacyErrors(object: KubeObject, field: 'involvedObject' | 'regarding'): FieldError[] {
   const regarding = stringAt(object, field, 'namespace')
   const namespace = object.metadata.namespace ?? ''
-  if (
-    regarding === ''
-      ? namespace === 'default' || namespace === '' || namespace === 'kube-system'
-      : regarding === namespace
-  )
-    return []
-  return [fieldErrors.invalid('involvedObject.namespace', regarding, 'does not match event.namespace')]
+  const mismatch = [fieldErrors.invalid('involvedObject.namespace', regarding, 'does not match event.namespace')]
+  if (!hasEventTime(object)) {
+    const fits = regarding === '' ? namespace === 'default' || namespace === '' : regarding === namespace
+    return fits ? [] : mismatch
+  }
+  const isMisplaced = regarding === '' && namespace !== 'default' && namespace !== 'kube-system'
+  return [...(isMisplaced ? mismatch : []), ...reporterErrors(object, field === 'involvedObject')]
 }
 
 function newEventErrors(object: KubeObject): FieldError[] {
-  const errors = namespaceErrors(object, 'regarding')
-  if (!has(object as unknown as JsonObject, 'eventTime')) errors.push(fieldErrors.required('eventTime'))
-  else errors.push(...requiredErrors(object))
+  const errors = [...legacyErrors(object, 'regarding'), ...seriesErrors(object)]
+  if (!hasEventTime(object)) errors.push(fieldErrors.required('eventTime'))
   const type = stringAt(object, 'type')
   if (type !== 'Normal' && type !== 'Warning')
-    errors.push(fieldErrors.invalid('type', type, `has invalid value: ${type}`))
+    errors.push(fieldErrors.invalid('type', '', `has invalid value: ${type}`))
+  for (const [field, core] of [
+    ['deprecatedFirstTimestamp', 'firstTimestamp'],
+    ['deprecatedLastTimestamp', 'lastTimestamp'],
+    ['deprecatedCount', 'count'],
+    ['deprecatedSource', 'source'],
+  ] as const)
+    if (isSet(asJson(object)[field])) errors.push(fieldErrors.invalid(core, '', 'needs to be unset'))
   return errors
 }
 
-function requiredErrors(object: KubeObject): FieldError[] {
+function isSet(value: JsonValue | undefined): boolean {
+  if (value === undefined || value === null || value === 0) return false
+  return typeof value !== 'object' || Object.keys(value).length > 0
+}
+
+function seriesErrors(object: KubeObject): FieldError[] {
+  if (!has(asJson(object), 'series')) return []
   const errors: FieldError[] = []
-  const controller = stringAt(object, 'reportingController')
-  if (controller === '') errors.push(fieldErrors.required('reportingController'))
-  else errors.push(...invalidWith('reportingController', controller, qualifiedName(controller)))
-  for (const [field, limit] of [
-    ['reportingInstance', 128],
-    ['action', 128],
-    ['reason', 128],
-  ] as const) {
+  if ((numberAt(object, 'series', 'count') ?? 0) < 2)
+    errors.push(fieldErrors.invalid('series.count', '', 'should be at least 2'))
+  if (stringAt(object, 'series', 'lastObservedTime') === '')
+    errors.push(fieldErrors.required('series.lastObservedTime'))
+  return errors
+}
+
+function reporterErrors(object: KubeObject, isCore: boolean): FieldError[] {
+  const name = isCore ? 'reportingComponent' : 'reportingController'
+  const controller = stringAt(object, name)
+  const errors = controller === '' ? [fieldErrors.required(name)] : []
+  errors.push(...invalidWith(name, controller, qualifiedName(controller)))
+  for (const field of ['reportingInstance', 'action', 'reason']) {
     const text = stringAt(object, field)
     if (text === '') errors.push(fieldErrors.required(field))
-    else if (text.length > limit) errors.push(fieldErrors.invalid(field, '', `can have at most ${limit} characters`))
+    if (Buffer.byteLength(text) > 128) errors.push(fieldErrors.invalid(field, '', 'can have at most 128 characters'))
   }
-  if (stringAt(object, 'note').length > 1024)
+  if (Buffer.byteLength(stringAt(object, isCore ? 'message' : 'note')) > 1024)
     errors.push(fieldErrors.invalid('message', '', 'can have at most 1024 characters'))
   return errors
 }
 
-/** The immutable fields of an event, by their names in the core group. */
+/**
+ * The immutable fields of an event, by their names in the core group. Like the real server, it checks the reason twice.
+ */
 const fixedFields: readonly (readonly [event: string, core: string])[] = [
   ['regarding', 'involvedObject'],
   ['reason', 'reason'],
@@ -97,6 +120,7 @@ const fixedFields: readonly (readonly [event: string, core: string])[] = [
   ['deprecatedFirstTimestamp', 'firstTimestamp'],
   ['deprecatedLastTimestamp', 'lastTimestamp'],
   ['deprecatedCount', 'count'],
+  ['reason', 'reason'],
   ['type', 'type'],
   ['eventTime', 'eventTime'],
   ['action', 'action'],
@@ -109,7 +133,7 @@ function changeErrors(object: KubeObject, old: KubeObject): FieldError[] {
   const now = objectAt(object)
   const before = objectAt(old)
   return [
-    ...namespaceErrors(object, 'regarding'),
+    ...(jsonEqual(now['series'] ?? null, before['series'] ?? null) ? [] : seriesErrors(object)),
     ...fixedFields.flatMap(([field, shown]) => immutable(shown, now[field], before[field])),
   ]
 }

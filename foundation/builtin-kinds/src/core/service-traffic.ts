@@ -3,7 +3,9 @@
 import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath, qualifiedName } from '@fairlead/kube'
 import { invalidWith, oneOf, repeatedIndices } from '../checks.ts'
-import { has, numberAt, objectAt, stringAt, stringsAt } from '../fields.ts'
+import { balancerAddressErrors, balancerHostErrors } from '../addresses/balancer-address.ts'
+import { has, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
+import { addressWarnings, rangeWarnings } from '../addresses/address-warnings.ts'
 import { isCidr } from '../addresses/cidr.ts'
 import { specialAddressErrors } from '../addresses/special-address.ts'
 import { isIpAddress } from '../addresses/ip-address.ts'
@@ -26,7 +28,7 @@ export function trafficErrors(spec: JsonObject): FieldError[] {
     errors.push(fieldErrors.forbidden(field, "may only be used when `type` is 'LoadBalancer'"))
   const ranges = stringsAt(spec, 'loadBalancerSourceRanges')
   if (ranges.length > 0 && !isBalanced) onlyBalanced('spec.LoadBalancerSourceRanges')
-  for (const [index, range] of isBalanced ? ranges.entries() : [])
+  for (const [index, range] of ranges.entries())
     if (!isCidr(range.trim()))
       errors.push(
         fieldErrors.invalid(
@@ -118,6 +120,13 @@ function familyErrors(spec: JsonObject, type: string): FieldError[] {
   else if (addresses.length > 0 && addresses[0] !== single)
     errors.push(fieldErrors.invalid('spec.clusterIPs', [...addresses], 'first value must match `clusterIP`'))
   if (errors.length > 0 || isFreeHeadless) return errors
+  for (const [index, address] of addresses.entries()) {
+    const family = families[index]
+    if (!isIpAddress(address) || family === undefined || (family === 'IPv6') === address.includes(':')) continue
+    const detail = `expected an ${family} value as indicated by \`ipFamilies[${index}]\``
+    errors.push(fieldErrors.invalid(fieldPath('spec.clusterIPs', index), address, detail))
+  }
+  if (errors.length > 0) return errors
   for (const [index, family] of families.entries())
     if (family === 'IPv6')
       errors.push(fieldErrors.invalid(fieldPath('spec.ipFamilies', index), family, 'not configured on this cluster'))
@@ -132,10 +141,56 @@ function familyErrors(spec: JsonObject, type: string): FieldError[] {
   return errors
 }
 
-/** Returns the warnings about deprecated values. */
-export function trafficWarnings(spec: JsonObject, old: KubeObject | undefined): string[] {
+/** Validates the addresses of a load balancer in a service's status. */
+export function balancerStatusErrors(object: KubeObject): FieldError[] {
+  const path = 'status.loadBalancer.ingress'
+  const points = objectsAt(object, 'status', 'loadBalancer', 'ingress')
+  if (stringAt(object, 'spec', 'type') !== 'LoadBalancer')
+    return points.length === 0
+      ? []
+      : [fieldErrors.forbidden(path, "may only be used when `spec.type` is 'LoadBalancer'")]
+  return points.flatMap((point, index) => {
+    const place = fieldPath(path, index)
+    const [ip, mode] = [stringAt(point, 'ip'), `${place}.ipMode`]
+    const errors = balancerAddressErrors(`${place}.ip`, ip)
+    if (!has(point, 'ipMode')) {
+      if (ip !== '') errors.push(fieldErrors.required(mode, 'must be specified when `ip` is set'))
+    } else if (ip === '') errors.push(fieldErrors.forbidden(mode, 'may not be specified when `ip` is not set'))
+    else errors.push(...oneOf(mode, stringAt(point, 'ipMode'), ['Proxy', 'VIP']))
+    return [...errors, ...balancerHostErrors(`${place}.hostname`, stringAt(point, 'hostname'))]
+  })
+}
+
+/** Returns the warnings about values that are deprecated, ignored or not canonical. */
+export function trafficWarnings({ metadata, ...object }: KubeObject): string[] {
+  const spec = objectAt(object, 'spec')
+  const type = stringAt(spec, 'type')
+  const external = stringsAt(spec, 'externalIPs')
+  const balancer = stringAt(spec, 'loadBalancerIP')
   const warnings: string[] = []
-  if (spec['trafficDistribution'] === 'PreferClose' && old === undefined)
+  if (metadata.annotations?.[topologyHints] !== undefined)
+    warnings.push(`annotation ${topologyHints} is deprecated, please use service.kubernetes.io/topology-mode instead`)
+  const addresses = stringsAt(spec, 'clusterIPs')
+  if (addresses[0] !== undefined && addresses[0] !== 'None')
+    for (const [index, ip] of addresses.entries())
+      warnings.push(...addressWarnings(fieldPath('spec.clusterIPs', index), ip))
+  if (type === 'ClusterIP' && stringAt(spec, 'clusterIP') === 'None') {
+    if (balancer !== '') warnings.push('spec.loadBalancerIP is ignored for headless services')
+    if (external.length > 0) warnings.push('spec.externalIPs is ignored for headless services')
+    if (spec['sessionAffinity'] !== 'None') warnings.push('spec.SessionAffinity is ignored for headless services')
+  }
+  for (const [index, ip] of external.entries())
+    warnings.push(...addressWarnings(fieldPath('spec.externalIPs', index), ip))
+  warnings.push(...addressWarnings('spec.loadBalancerIP', balancer))
+  for (const [index, range] of stringsAt(spec, 'loadBalancerSourceRanges').entries())
+    warnings.push(...rangeWarnings(fieldPath('spec.loadBalancerSourceRanges', index), range.trim()))
+  if (type === 'ExternalName' && external.length > 0)
+    warnings.push('spec.externalIPs is ignored when spec.type is "ExternalName"')
+  if (type !== 'ExternalName' && stringAt(spec, 'externalName') !== '')
+    warnings.push('spec.externalName is ignored when spec.type is not "ExternalName"')
+  if (spec['trafficDistribution'] === 'PreferClose')
     warnings.push('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"')
   return warnings
 }
+
+const topologyHints = 'service.kubernetes.io/topology-aware-hints'

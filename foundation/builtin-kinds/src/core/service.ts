@@ -24,7 +24,7 @@ import {
   stringAt,
   stringsAt,
 } from '../fields.ts'
-import { trafficErrors, trafficWarnings } from './service-traffic.ts'
+import { balancerStatusErrors, trafficErrors, trafficWarnings } from './service-traffic.ts'
 import { isIpAddress } from '../addresses/ip-address.ts'
 import { allocate, allocationErrors, hasNodePorts, setClusterIp } from './service-allocation.ts'
 
@@ -91,7 +91,8 @@ export const serviceStrategy: Strategy = {
     }
     return checkedSpec(object, context)
   },
-  warnings: (object, old) => trafficWarnings(objectAt(object, 'spec'), old),
+  validateStatusUpdate: (object) => balancerStatusErrors(object),
+  warnings: trafficWarnings,
   validateName: (name, prefix) => dns1035Label(prefix ? name.replace(/-$/, 'a') : name),
 }
 

@@ -174,17 +174,29 @@ class Reader {
   #value(owner: MessageType, field: MessageField, value: JsonValue): JsonValue {
     const { message } = field
     if (message === undefined) return this.#scalar(owner, field, value)
-    if (message.special !== undefined) return this.#special(message, message.special, value)
+    if (message.special !== undefined) return this.#special(owner, message, message.special, value)
     return isJsonObject(value)
       ? this.message(message, value, false)
       : this.#mismatch(value, owner, undefined, goType(field))
   }
 
-  #special(type: MessageType, form: NonNullable<MessageType['special']>, value: JsonValue): JsonValue {
-    return specialForm(form, value, (schema) => {
-      const child = type.byJsonName.get('schema')?.message
-      return child === undefined || !isJsonObject(schema) ? schema : this.message(child, schema, false)
-    })
+  #special(
+    owner: MessageType,
+    type: MessageType,
+    form: NonNullable<MessageType['special']>,
+    value: JsonValue,
+  ): JsonValue {
+    try {
+      return specialForm(form, value, (schema) => {
+        const child = type.byJsonName.get('schema')?.message
+        return child === undefined || !isJsonObject(schema) ? schema : this.message(child, schema, false)
+      })
+    } catch (error) {
+      // Go adds the field to the type errors of a type's own decoder.
+      const wanted = error instanceof TypeMismatch ? /into Go value of type (\S+)$/.exec(error.message)?.[1] : undefined
+      if (wanted === undefined) throw error
+      return this.#mismatch(value, owner, undefined, wanted)
+    }
   }
 
   #scalar(owner: MessageType, field: MessageField, value: JsonValue): JsonValue {

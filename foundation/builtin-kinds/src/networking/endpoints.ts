@@ -1,6 +1,7 @@
 // Endpoints and EndpointSlices.
 import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath, labelValue, qualifiedName } from '@fairlead/kube'
+import { addressWarnings } from '../addresses/address-warnings.ts'
 import { isIpAddress } from '../addresses/ip-address.ts'
 import { specialAddressErrors } from '../addresses/special-address.ts'
 import type { Strategy } from '../definition/strategy.ts'
@@ -16,6 +17,16 @@ export const endpointsStrategy: Strategy = {
     for (const subset of draftsAt(object, 'subsets'))
       for (const port of draftsAt(subset, 'ports')) fillStrings(port, { protocol: 'TCP' })
   },
+  warnings(object) {
+    if (object.metadata.labels?.['endpoints.kubernetes.io/managed-by'] === 'endpoint-controller') return []
+    return objectsAt(object, 'subsets').flatMap((subset, index) =>
+      ['addresses', 'notReadyAddresses'].flatMap((list) =>
+        objectsAt(subset, list).flatMap((address, at) =>
+          addressWarnings(fieldPath('subsets', index, list, at, 'ip'), stringAt(address, 'ip')),
+        ),
+      ),
+    )
+  },
   validate: endpointsErrors,
   validateUpdate: endpointsErrors,
 }
@@ -26,6 +37,21 @@ export const endpointSliceStrategy: Strategy = {
   generationCounts: 'labels',
   applyDefaults(object) {
     for (const port of draftsAt(object, 'ports')) fill(port, { name: '', protocol: 'TCP' })
+  },
+  warnings(object, old) {
+    const warnings =
+      old === undefined && stringAt(object, 'addressType') === 'FQDN'
+        ? ['spec.addressType: FQDN endpoints are deprecated']
+        : []
+    const manager = object.metadata.labels?.['endpointslice.kubernetes.io/managed-by'] ?? ''
+    if (manager === 'endpointslice-controller.k8s.io' || manager === 'endpointslicemirroring-controller.k8s.io')
+      return warnings
+    const addresses = objectsAt(object, 'endpoints').flatMap((endpoint, index) =>
+      stringsAt(endpoint, 'addresses').flatMap((address, at) =>
+        addressWarnings(fieldPath('endpoints', index, 'addresses', at), address),
+      ),
+    )
+    return [...warnings, ...addresses]
   },
   validate: sliceErrors,
   validateUpdate: (object, old) => [

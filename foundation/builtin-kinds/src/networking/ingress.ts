@@ -15,6 +15,8 @@ import {
 import { draftsAt, ensureAt, fillStrings, has, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 import { defaultClass } from '../default-class.ts'
 import { isCidr } from '../addresses/cidr.ts'
+import { rangeWarnings } from '../addresses/address-warnings.ts'
+import { balancerAddressErrors, balancerHostErrors } from '../addresses/balancer-address.ts'
 import { isIpAddress } from '../addresses/ip-address.ts'
 
 /** The strategy of Ingresses. */
@@ -68,6 +70,24 @@ export const networkPolicyStrategy: Strategy = {
     if (stringsAt(spec, 'policyTypes').length === 0)
       spec['policyTypes'] = objectsAt(spec, 'egress').length > 0 ? ['Ingress', 'Egress'] : ['Ingress']
   },
+  warnings: (object) =>
+    (
+      [
+        ['ingress', 'from'],
+        ['egress', 'to'],
+      ] as const
+    ).flatMap(([direction, peers]) =>
+      objectsAt(object, 'spec', direction).flatMap((rule, index) =>
+        objectsAt(rule, peers).flatMap((peer, at) => {
+          const path = fieldPath('spec', direction, index, peers, at, 'ipBlock')
+          const except = stringsAt(peer, 'ipBlock', 'except')
+          return [
+            ...rangeWarnings(`${path}.cidr`, stringAt(peer, 'ipBlock', 'cidr')),
+            ...except.flatMap((range, which) => rangeWarnings(fieldPath(path, 'except', which), range)),
+          ]
+        }),
+      ),
+    ),
   validate: (object) => networkPolicyErrors(objectAt(object, 'spec')),
   validateUpdate: (object) => networkPolicyErrors(objectAt(object, 'spec')),
 }
@@ -85,14 +105,9 @@ function twoClassErrors(object: KubeObject): FieldError[] {
 
 /** Validates an ingress point of a load balancer. */
 function pointErrors(path: string, point: JsonObject): FieldError[] {
-  const [ip, host] = [stringAt(point, 'ip'), stringAt(point, 'hostname')]
-  if (host !== '' && isIpAddress(host))
-    return [fieldErrors.invalid(`${path}.hostname`, host, 'must be a DNS name, not an IP address')]
   return [
-    ...(ip === '' || isIpAddress(ip)
-      ? []
-      : [fieldErrors.invalid(`${path}.ip`, ip, 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)')]),
-    ...(host === '' ? [] : subdomainName(`${path}.hostname`, host)),
+    ...balancerAddressErrors(`${path}.ip`, stringAt(point, 'ip')),
+    ...balancerHostErrors(`${path}.hostname`, stringAt(point, 'hostname')),
   ]
 }
 

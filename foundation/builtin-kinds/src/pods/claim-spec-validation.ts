@@ -1,6 +1,6 @@
 // Validates the specs of PersistentVolumeClaims: of claims, of templates, and of the ephemeral volumes of Pods.
 import type { FieldError, JsonObject } from '@fairlead/kube'
-import { dns1123Subdomain, fieldErrors, fieldPath, jsonEqual, parseQuantity } from '@fairlead/kube'
+import { dns1123Subdomain, fieldErrors, fieldPath, goQuote, jsonEqual, parseQuantity } from '@fairlead/kube'
 import { invalidWith, labelName, labelSelectorErrors, oneOf, subdomainName } from '../checks.ts'
 import { has, mapAt, objectAt, stringAt, stringsAt } from '../fields.ts'
 
@@ -69,3 +69,24 @@ function sourceConflicts(path: string, spec: JsonObject): FieldError[] {
     ? []
     : invalid('must match dataSourceRef')
 }
+
+/** Returns the warnings about sizes that are not whole bytes, also in templates. */
+export function claimWarnings(path: string, spec: JsonObject): string[] {
+  return ['requests', 'limits'].flatMap((list) => {
+    const size = mapAt(spec, 'resources', list)['storage'] ?? '0'
+    return isWholeBytes(size)
+      ? []
+      : [`${path}.resources.${list}[storage]: fractional byte value ${goQuote(size)} is invalid, must be an integer`]
+  })
+}
+
+/** Counts thousandths in 64 bits, as Go does: what a short number loses is zero, a long one wraps around. */
+function isWholeBytes(size: string): boolean {
+  const thousandths = (parseQuantity(size).nanos + 999_999n) / 1_000_000n
+  if (thousandths < 2n ** 63n) return thousandths % 1000n === 0n
+  const digits = size.replaceAll(/[^0-9]/g, '').length
+  return digits <= mostDigits || BigInt.asIntN(64, thousandths) % 1000n === 0n
+}
+
+/** The digits of a number that Go's quantities keep in 64 bits. */
+const mostDigits = 18

@@ -73,8 +73,15 @@ function defaultHttpGet(action: MutableJsonObject | undefined): void {
   fillStrings(action, { path: '/', scheme: 'HTTP' })
 }
 
-/** Reports whether the tag is `latest`, or there is neither tag nor digest. */
+// The grammar of image references (github.com/distribution/reference).
+const domain = '[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:\\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*(?::\\d+)?'
+const component = '[a-z0-9]+(?:(?:\\.|__?|-+)[a-z0-9]+)*'
+const tagAndDigest = '(?::\\w[\\w.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?'
+const imageReference = new RegExp(`^(?:${domain}/)?${component}(?:/${component})*${tagAndDigest}$`)
+
+/** Reports whether an image has the tag `latest`, also for want of another; what is no image reference has no tag. */
 function isLatest(image: string): boolean {
+  if (!imageReference.test(image)) return false
   const [name = '', digest] = image.split('@')
   const tag = /:([^/:]+)$/.exec(name)?.[1]
   return tag === undefined ? digest === undefined : tag === 'latest'

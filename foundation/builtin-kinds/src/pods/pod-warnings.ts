@@ -1,6 +1,6 @@
 // Warnings of the API server about a pod's spec, alone or in a template (pkg/api/pod/warnings.go, v1.35).
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
-import { fieldPath, goQuote, jsonEqual, parseQuantity } from '@fairlead/kube'
+import { dns1123Label, fieldPath, goQuote, jsonEqual, parseQuantity } from '@fairlead/kube'
 import { has, mapAt, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
 import { overlappingPathWarnings } from './overlapping-paths.ts'
 
@@ -35,6 +35,20 @@ export function podWarnings(object: KubeObject, old: KubeObject | undefined, pat
   ]
 }
 
+/** Returns the warning about the name of a new object that is part of the host names of pods: `what` uses it. */
+export function hostNameWarnings(
+  object: KubeObject,
+  old: KubeObject | undefined,
+  what = 'Pod names and hostnames',
+): string[] {
+  const messages = old === undefined ? dns1123Label(object.metadata.name ?? '') : []
+  return messages.length === 0
+    ? []
+    : [
+        `metadata.name: this is used in ${what}, which can result in surprising behavior; a DNS label is recommended: [${messages.join(' ')}]`,
+      ]
+}
+
 function containersOf(field: string, spec: JsonObject): [string, JsonObject][] {
   return ['initContainers', 'containers', 'ephemeralContainers'].flatMap((list) =>
     objectsAt(spec, list).map((container, index): [string, JsonObject] => [fieldPath(field, list, index), container]),
@@ -42,7 +56,7 @@ function containersOf(field: string, spec: JsonObject): [string, JsonObject][] {
 }
 
 /** Node labels that have a newer name. */
-const renamedLabels: Readonly<Record<string, string>> = {
+export const renamedLabels: Readonly<Record<string, string>> = {
   'beta.kubernetes.io/arch': 'deprecated since v1.14; use "kubernetes.io/arch" instead',
   'beta.kubernetes.io/os': 'deprecated since v1.14; use "kubernetes.io/os" instead',
   'failure-domain.beta.kubernetes.io/region': 'deprecated since v1.17; use "topology.kubernetes.io/region" instead',

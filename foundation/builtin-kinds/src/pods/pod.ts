@@ -20,13 +20,16 @@ import { messageType } from '../go-types/message-type.ts'
 import { podChangeErrors, withEphemeralContainers, withResources } from './pod-changes.ts'
 import { podSpecErrors, standalonePodErrors } from './pod-spec-validation.ts'
 import { podStatusErrors } from './pod-status-validation.ts'
-import { podWarnings } from './pod-warnings.ts'
+import { hostNameWarnings, podWarnings } from './pod-warnings.ts'
 import { applyRuntimeClass } from './runtime-class.ts'
 import { qualityOfService } from './quality-of-service.ts'
 
 /** The strategy of pods. */
 export const podStrategy: Strategy = {
-  warnings: (object, old) => podWarnings(object, old, ['spec']),
+  warnings: (object, old) => [
+    ...hostNameWarnings(object, old, "the Pod's hostname"),
+    ...podWarnings(object, old, ['spec']),
+  ],
   returnsDeletedObject: true,
   hasStatus: true,
   tracksGeneration: true,

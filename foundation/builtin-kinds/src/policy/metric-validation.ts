@@ -151,5 +151,8 @@ export function scalingErrors(path: string, rules: JsonObject): FieldError[] {
     if (period > 1800)
       errors.push(fieldErrors.invalid(`${place}.periodSeconds`, period, 'must be less than or equal to 1800'))
   }
+  const tolerance = stringAt(rules, 'tolerance')
+  if (tolerance !== '' && parseQuantity(tolerance).nanos < 0n)
+    errors.push(fieldErrors.invalid(`${path}.tolerance`, tolerance, 'must be greater than or equal to 0'))
   return errors
 }

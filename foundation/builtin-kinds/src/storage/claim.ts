@@ -1,12 +1,15 @@
 // PersistentVolumeClaims, also in templates: defaults, validation, updates.
 import type { FieldError, JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
-import { compareQuantities, fieldErrors, jsonEqual, parseQuantity } from '@fairlead/kube'
+import { compareQuantities, fieldErrors, fieldPath, jsonEqual, parseQuantity, qualifiedName } from '@fairlead/kube'
 import type { Draft, Strategy, WriteContext } from '../definition/strategy.ts'
-import { immutable } from '../checks.ts'
+import { immutable, invalidWith } from '../checks.ts'
 import { draftAt, ensureAt, fill, fillStrings, has, mapAt, objectAt, stringAt } from '../fields.ts'
 import { structDifference } from '../go-types/struct-difference.ts'
 import { defaultClass } from '../default-class.ts'
-import { claimSpecErrors } from '../pods/claim-spec-validation.ts'
+import { claimSpecErrors, claimWarnings } from '../pods/claim-spec-validation.ts'
+
+/** The annotation that preceded the class field. */
+const betaClass = 'volume.beta.kubernetes.io/storage-class'
 
 /** The strategy of PersistentVolumeClaims. */
 export const claimStrategy: Strategy = {
@@ -25,7 +28,14 @@ export const claimStrategy: Strategy = {
   prepareForUpdate(object) {
     syncDataSources(ensureAt(object, 'spec'))
   },
+  warnings: (object) => [
+    ...(object.metadata.annotations?.[betaClass] === undefined
+      ? []
+      : [`metadata.annotations[${betaClass}]: deprecated since v1.8; use "storageClassName" attribute instead`]),
+    ...claimWarnings('spec', objectAt(object, 'spec')),
+  ],
   validate: (object) => claimSpecErrors('spec', objectAt(object, 'spec')),
+  validateStatusUpdate: statusErrors,
   validateUpdate: (object, old) => [...claimSpecErrors('spec', objectAt(object, 'spec')), ...changeErrors(object, old)],
 }
 
@@ -38,8 +48,7 @@ export function defaultClaimSpec(spec: MutableJsonObject): void {
 function setDefaultClass(object: Draft, spec: MutableJsonObject, context: WriteContext): void {
   if (
     has(spec, 'storageClassName') ||
-    (has(object.metadata, 'annotations') &&
-      stringAt(object.metadata, 'annotations', 'volume.beta.kubernetes.io/storage-class') !== '')
+    (has(object.metadata, 'annotations') && stringAt(object.metadata, 'annotations', betaClass) !== '')
   )
     return
   const name = defaultClass(context, 'storageclasses.storage.k8s.io', [
@@ -73,7 +82,7 @@ function changeErrors(object: KubeObject, old: KubeObject): FieldError[] {
   const from: MutableJsonObject = { ...before }
   if (stringAt(before, 'volumeName') === '' && has(spec, 'volumeName')) from['volumeName'] = spec['volumeName'] ?? ''
   if (!has(before, 'storageClassName') && has(spec, 'storageClassName') && !isBetaClass(old))
-    from['storageClassName'] = spec['storageClassName'] ?? ''
+    delete next['storageClassName']
   const [size, sizeBefore] = [sizeOf(spec), sizeOf(before)]
   if (isBound) {
     if (size !== undefined && sizeBefore !== undefined)
@@ -101,8 +110,56 @@ function changeErrors(object: KubeObject, old: KubeObject): FieldError[] {
   return [...errors, ...immutable('volumeMode', spec['volumeMode'], before['volumeMode'])]
 }
 
+const resizeStatuses = [
+  'ControllerResizeInProgress',
+  'ControllerResizeInfeasible',
+  'NodeResizeInProgress',
+  'NodeResizeInfeasible',
+  'NodeResizePending',
+]
+
+function statusErrors(object: KubeObject): FieldError[] {
+  const errors = Object.entries(mapAt(object, 'status', 'capacity')).flatMap(([name, amount]) =>
+    basicQuantityErrors(fieldPath('status.capacity', { key: name }), amount),
+  )
+  const statuses = 'status.allocatedResourceStatuses'
+  for (const [name, status] of Object.entries(mapAt(object, 'status', 'allocatedResourceStatuses'))) {
+    errors.push(...resourceKeyErrors(statuses, name))
+    // Like the real server, the message shows the resource instead of its status.
+    if (!resizeStatuses.includes(status)) errors.push(fieldErrors.notSupported(statuses, name, resizeStatuses))
+  }
+  for (const [name, amount] of Object.entries(mapAt(object, 'status', 'allocatedResources'))) {
+    const invalidKey = resourceKeyErrors('status.allocatedResources', name)
+    errors.push(
+      ...(invalidKey.length > 0
+        ? invalidKey
+        : basicQuantityErrors(fieldPath('status.allocatedResources', { key: name }), amount)),
+    )
+  }
+  return errors
+}
+
+function basicQuantityErrors(field: string, amount: string): FieldError[] {
+  const value = wholeUnits(parseQuantity(amount).nanos)
+  return value < 0n ? [fieldErrors.invalid(field, Number(value), 'must be a valid resource quantity')] : []
+}
+
+/** Rounds away from zero, as a quantity's Value. */
+function wholeUnits(nanos: bigint): bigint {
+  const unit = 1_000_000_000n
+  return nanos < 0n ? -((-nanos + unit - 1n) / unit) : (nanos + unit - 1n) / unit
+}
+
+function resourceKeyErrors(field: string, name: string): FieldError[] {
+  const errors = invalidWith(field, name, qualifiedName(name))
+  const isNative = !name.includes('/') || name.includes('kubernetes.io/')
+  return errors.length > 0 || !isNative || name === 'storage'
+    ? errors
+    : [fieldErrors.notSupported(field, name, ['storage'])]
+}
+
 function isBetaClass(object: KubeObject): boolean {
-  return mapAt(object, 'metadata', 'annotations')['volume.beta.kubernetes.io/storage-class'] !== undefined
+  return mapAt(object, 'metadata', 'annotations')[betaClass] !== undefined
 }
 
 function sizeOf(spec: JsonObject): string | undefined {

@@ -35,6 +35,13 @@ export const csiDriverStrategy: Strategy = {
     fillStrings(spec, { fsGroupPolicy: 'ReadWriteOnceWithFSType' })
     if (stringsAt(spec, 'volumeLifecycleModes').length === 0) spec['volumeLifecycleModes'] = ['Persistent']
   },
+  warnings: (object) =>
+    objectsAt(object, 'spec', 'tokenRequests').length > 0 &&
+    !has(objectAt(object, 'spec'), 'serviceAccountTokenInSecrets')
+      ? [
+          'spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes',
+        ]
+      : [],
   validate: driverErrors,
   validateUpdate: (object, old) => [
     ...driverErrors(object),

@@ -2,9 +2,10 @@
 import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath, jsonEqual, parseQuantity, qualifiedName } from '@fairlead/kube'
 import type { Strategy } from '../definition/strategy.ts'
-import { immutable, invalidWith, oneOf, repeatedIndices, subdomainName } from '../checks.ts'
+import { immutable, invalidWith, labelName, oneOf, repeatedIndices, subdomainName } from '../checks.ts'
 import { ensureAt, fill, fillStrings, has, mapAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 import { accessModeErrors } from '../pods/claim-spec-validation.ts'
+import { renamedLabels } from '../pods/pod-warnings.ts'
 import { backstepErrors } from '../pods/paths.ts'
 import { nodeSelectorErrors } from '../pods/scheduling-validation.ts'
 import { driverNameErrors, hostPathErrors, iscsiErrors, nfsErrors } from '../pods/volume-validation.ts'
@@ -28,6 +29,7 @@ export const volumeStrategy: Strategy = {
       lastPhaseTransitionTime: `${new Date(context.now).toISOString().slice(0, 19)}Z`,
     }
   },
+  warnings: volumeWarnings,
   validate: (object) => volumeErrors(objectAt(object, 'spec')),
   validateUpdate: (object, old) => [
     ...volumeErrors(objectAt(object, 'spec')),
@@ -58,18 +60,62 @@ export const storageClassStrategy: Strategy = {
   ],
 }
 
+const deprecatedAnnotations: Readonly<Record<string, string>> = {
+  'volume.beta.kubernetes.io/storage-class': 'deprecated since v1.8; use "storageClassName" attribute instead',
+  'volume.beta.kubernetes.io/mount-options': 'deprecated since v1.31; use "mountOptions" attribute instead',
+}
+
+const deprecatedSources: Readonly<Record<string, string>> = {
+  cephfs: 'deprecated in v1.28, non-functional in v1.31+',
+  photonPersistentDisk: 'deprecated in v1.11, non-functional in v1.16+',
+  scaleIO: 'deprecated in v1.16, non-functional in v1.22+',
+  storageos: 'deprecated in v1.22, non-functional in v1.25+',
+  glusterfs: 'deprecated in v1.25, non-functional in v1.26+',
+  rbd: 'deprecated in v1.28, non-functional in v1.31+',
+}
+
+function volumeWarnings(object: KubeObject): string[] {
+  const spec = objectAt(object, 'spec')
+  const warnings = Object.entries(deprecatedAnnotations).flatMap(([key, advice]) =>
+    object.metadata.annotations?.[key] === undefined ? [] : [`metadata.annotations[${key}]: ${advice}`],
+  )
+  if (spec['persistentVolumeReclaimPolicy'] === 'Recycle')
+    warnings.push(
+      'spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.',
+    )
+  const terms = 'spec.nodeAffinity.required.nodeSelectorTerms'
+  for (const [index, term] of objectsAt(spec, 'nodeAffinity', 'required', 'nodeSelectorTerms').entries())
+    for (const [at, { key }] of objectsAt(term, 'matchExpressions').entries())
+      if (typeof key === 'string' && Object.hasOwn(renamedLabels, key))
+        warnings.push(`${fieldPath(terms, index, 'matchExpressions', at, 'key')}: ${key} is ${renamedLabels[key]}`)
+  for (const [source, advice] of Object.entries(deprecatedSources))
+    if (has(spec, source)) warnings.push(`spec.${source === 'storageos' ? 'storageOS' : source}: ${advice}`)
+  return warnings
+}
+
 const sourceChecks: Readonly<Record<string, (path: string, source: JsonObject) => FieldError[]>> = {
   hostPath: hostPathErrors,
   nfs: nfsErrors,
   csi: (path, source) => [
     ...driverNameErrors(`${path}.driver`, stringAt(source, 'driver')),
     ...(stringAt(source, 'volumeHandle') === '' ? [fieldErrors.required(`${path}.volumeHandle`)] : []),
+    ...['controllerPublishSecretRef', 'controllerExpandSecretRef', 'nodePublishSecretRef', 'nodeExpandSecretRef']
+      .filter((field) => has(source, field))
+      .flatMap((field) => secretReferenceErrors(`${path}.${field}`, objectAt(source, field))),
   ],
   iscsi: iscsiErrors,
   local: (path, source) =>
     stringAt(source, 'path') === ''
       ? [fieldErrors.required(`${path}.path`)]
       : backstepErrors(`${path}.path`, stringAt(source, 'path')),
+}
+
+function secretReferenceErrors(path: string, reference: JsonObject): FieldError[] {
+  const [name, namespace] = [stringAt(reference, 'name'), stringAt(reference, 'namespace')]
+  return [
+    ...(name === '' ? [fieldErrors.required(`${path}.name`)] : subdomainName(`${path}.name`, name)),
+    ...(namespace === '' ? [fieldErrors.required(`${path}.namespace`)] : labelName(`${path}.namespace`, namespace)),
+  ]
 }
 
 const volumeSources = [

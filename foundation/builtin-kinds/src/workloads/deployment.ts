@@ -7,7 +7,7 @@ import { draftAt, ensureAt, fill, fillStrings, has, mapAt, numberAt, objectAt, s
 import { replicaCountErrors } from './replica-counts.ts'
 import { messageType } from '../go-types/message-type.ts'
 import { internalMessage } from '../go-types/internal-form.ts'
-import { podWarnings } from '../pods/pod-warnings.ts'
+import { hostNameWarnings, podWarnings } from '../pods/pod-warnings.ts'
 import { defaultPodTemplate } from '../pods/pod-spec-defaults.ts'
 import { podTemplateErrors, selectedTemplateErrors } from '../pods/pod-template.ts'
 
@@ -15,7 +15,10 @@ import { podTemplateErrors, selectedTemplateErrors } from '../pods/pod-template.
 export const deploymentStrategy: Strategy = {
   statusKeeps: 'labels',
   generationCounts: 'annotations',
-  warnings: (object, old) => podWarnings(object, old, ['spec', 'template', 'spec']),
+  warnings: (object, old) => [
+    ...hostNameWarnings(object, old),
+    ...podWarnings(object, old, ['spec', 'template', 'spec']),
+  ],
   tracksGeneration: true,
   resetFields: { '': [['status']], status: [['spec'], ['metadata', 'labels']] },
   applyDefaults(object) {
@@ -40,7 +43,10 @@ export const deploymentStrategy: Strategy = {
 
 /** The strategy of ReplicaSets. */
 export const replicaSetStrategy: Strategy = {
-  warnings: (object, old) => podWarnings(object, old, ['spec', 'template', 'spec']),
+  warnings: (object, old) => [
+    ...hostNameWarnings(object, old),
+    ...podWarnings(object, old, ['spec', 'template', 'spec']),
+  ],
   tracksGeneration: true,
   applyDefaults(object) {
     const spec = ensureAt(object, 'spec')
@@ -57,7 +63,10 @@ export const replicaSetStrategy: Strategy = {
 
 /** The strategy of ReplicationControllers: selector and labels default to those of the template. */
 export const replicationControllerStrategy: Strategy = {
-  warnings: (object, old) => podWarnings(object, old, ['spec', 'template', 'spec']),
+  warnings: (object, old) => [
+    ...hostNameWarnings(object, old),
+    ...podWarnings(object, old, ['spec', 'template', 'spec']),
+  ],
   tracksGeneration: true,
   defaultPropagation: 'Orphan',
   applyDefaults(object) {

@@ -108,23 +108,63 @@ function successErrors(path: string, policy: JsonObject, completions: number): F
   if (rules.length === 0)
     return [fieldErrors.required(field, 'at least one rules must be specified when the successPolicy is specified')]
   const errors = rules.length > 20 ? [fieldErrors.tooMany(field, rules.length, 20)] : []
-  for (const [index, rule] of rules.entries()) {
-    const place = fieldPath(field, index)
-    const count = numberAt(rule, 'succeededCount')
-    if (count === undefined && !has(rule, 'succeededIndexes'))
-      errors.push(fieldErrors.required(place, 'at least one of succeededCount or succeededIndexes must be specified'))
-    if (count === undefined) continue
-    errors.push(...nonNegative(`${place}.succeededCount`, count))
-    if (count > completions)
+  for (const [index, rule] of rules.entries())
+    errors.push(...successRuleErrors(fieldPath(field, index), rule, completions))
+  return errors
+}
+
+function successRuleErrors(path: string, rule: JsonObject, completions: number): FieldError[] {
+  const count = numberAt(rule, 'succeededCount')
+  const hasIndexes = has(rule, 'succeededIndexes')
+  const indexes = stringAt(rule, 'succeededIndexes')
+  const errors: FieldError[] = []
+  if (count === undefined && !hasIndexes)
+    errors.push(fieldErrors.required(path, 'at least one of succeededCount or succeededIndexes must be specified'))
+  if (Buffer.byteLength(indexes) > longestIndexes)
+    errors.push(fieldErrors.tooLong(`${path}.succeededIndexes`, longestIndexes))
+  const total = totalIndexes(indexes, completions)
+  if (typeof total === 'string') {
+    const detail = `error parsing succeededIndexes: ${total}`
+    errors.push(fieldErrors.invalid(`${path}.succeededIndexes`, indexes, detail))
+  }
+  if (count === undefined) return errors
+  errors.push(...nonNegative(`${path}.succeededCount`, count))
+  const atMost = (limit: number, what: string): void => {
+    if (count > limit)
       errors.push(
         fieldErrors.invalid(
-          `${place}.succeededCount`,
+          `${path}.succeededCount`,
           count,
-          `must be less than or equal to ${completions} (the number of specified completions)`,
+          `must be less than or equal to ${limit} (the number of ${what})`,
         ),
       )
   }
+  atMost(completions, 'specified completions')
+  if (hasIndexes) atMost(typeof total === 'string' ? 0 : total, 'indexes in the specified succeededIndexes field')
   return errors
+}
+
+const longestIndexes = 64 * 1024
+
+/** Returns the number of indexes in intervals such as `1,3-5`, or why they are not valid. */
+function totalIndexes(text: string, completions: number): number | string {
+  let total = 0
+  let last: number | undefined
+  for (const interval of text === '' ? [] : text.split(',')) {
+    const limits = interval.split('-')
+    if (limits.length > 2)
+      return `the fragment ${goQuote(interval)} violates the requirement that an index interval can have at most two parts separated by '-'`
+    for (const limit of limits) {
+      if (!/^[+-]?\d+$/.test(limit)) return `cannot convert string to integer for index: ${goQuote(limit)}`
+      if (Number(limit) >= completions) return `too large index: ${goQuote(limit)}`
+    }
+    const [first, end = first] = limits.map(Number) as [number, number?]
+    if (limits.length === 2 && first >= end) return `non-increasing order, previous: ${first}, current: ${end}`
+    if (last !== undefined && last >= first) return `non-increasing order, previous: ${last}, current: ${first}`
+    total += end - first + 1
+    last = end
+  }
+  return total
 }
 
 function quotedList(values: readonly string[]): string {

@@ -3,7 +3,7 @@ import type { MutableJsonObject } from '@fairlead/kube'
 import { dns1123Subdomain } from '@fairlead/kube'
 import type { Draft, Strategy, WriteContext } from '../definition/strategy.ts'
 import { draftAt, draftsAt, ensureAt, fill, fillStrings, flagAt, has, mapAt, objectAt, stringAt } from '../fields.ts'
-import { podWarnings } from '../pods/pod-warnings.ts'
+import { hostNameWarnings, podWarnings } from '../pods/pod-warnings.ts'
 import { defaultPodTemplate } from '../pods/pod-spec-defaults.ts'
 import { cronJobErrors } from './cron-job-validation.ts'
 import { jobChangeErrors, jobStatusErrors } from './job-changes.ts'
@@ -11,13 +11,17 @@ import { generatedSelectorErrors, jobSpecErrors } from './job-validation.ts'
 
 /** The strategy of Jobs. */
 export const jobStrategy: Strategy = {
-  warnings: (object, old) => podWarnings(object, old, ['spec', 'template', 'spec']),
+  warnings: (object, old) => [
+    ...hostNameWarnings(object, old),
+    ...podWarnings(object, old, ['spec', 'template', 'spec']),
+  ],
   tracksGeneration: true,
   defaultPropagation: 'Orphan',
   applyDefaults(object) {
     defaultJobSpec(ensureAt(object, 'spec'))
     const labels = draftAt(object, 'spec', 'template', 'metadata', 'labels')
-    if (labels !== undefined && !has(object.metadata, 'labels')) object.metadata['labels'] = { ...labels }
+    // As in the real server, both are one map, so that the labels that are generated below are in both.
+    if (labels !== undefined && !has(object.metadata, 'labels')) object.metadata['labels'] = labels
   },
   prepareForCreate(object, context) {
     if (!flagAt(object, 'spec', 'manualSelector')) generateSelector(object, context)
@@ -35,7 +39,10 @@ export const jobStrategy: Strategy = {
 
 /** The strategy of CronJobs. */
 export const cronJobStrategy: Strategy = {
-  warnings: (object, old) => podWarnings(object, old, ['spec', 'jobTemplate', 'spec', 'template', 'spec']),
+  warnings: (object, old) => [
+    ...hostNameWarnings(object, old),
+    ...podWarnings(object, old, ['spec', 'jobTemplate', 'spec', 'template', 'spec']),
+  ],
   tracksGeneration: true,
   applyDefaults(object) {
     const spec = ensureAt(object, 'spec')
@@ -71,8 +78,10 @@ function generateSelector(object: Draft, context: WriteContext): void {
     'job-name': name,
     'batch.kubernetes.io/job-name': name,
   }
-  fill(ensureAt(object, 'spec', 'template', 'metadata', 'labels'), labels)
-  if (!has(object.metadata, 'labels'))
+  const templateLabels = ensureAt(object, 'spec', 'template', 'metadata', 'labels')
+  const areShared = object.metadata['labels'] === templateLabels
+  fill(templateLabels, labels)
+  if (areShared || !has(object.metadata, 'labels'))
     object.metadata['labels'] = { ...mapAt(object, 'spec', 'template', 'metadata', 'labels') }
   ensureAt(object, 'spec', 'selector', 'matchLabels')['batch.kubernetes.io/controller-uid'] = uid
 }

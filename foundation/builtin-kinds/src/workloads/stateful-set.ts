@@ -3,9 +3,18 @@ import type { FieldError, JsonObject, KubeObject, MutableJsonObject } from '@fai
 import { fieldErrors, fieldPath, jsonEqual } from '@fairlead/kube'
 import type { Strategy } from '../definition/strategy.ts'
 import { messageType } from '../go-types/message-type.ts'
-import { countOrPercent, immutable, isZeroCount, labelName, nonNegative, oneOf, unsupportedStruct } from '../checks.ts'
+import {
+  countOrPercentForm,
+  immutable,
+  isPositiveCount,
+  labelName,
+  nonNegative,
+  oneOf,
+  percentLimit,
+  unsupportedStruct,
+} from '../checks.ts'
 import { internalMessage, invalidInternal } from '../go-types/internal-form.ts'
-import { claimSpecErrors } from '../pods/claim-spec-validation.ts'
+import { claimSpecErrors, claimWarnings } from '../pods/claim-spec-validation.ts'
 import { collisionErrors } from './deployment.ts'
 import {
   draftAt,
@@ -29,7 +38,19 @@ export const templateGeneration = 'deprecated.daemonset.template.generation'
 
 /** The strategy of StatefulSets. */
 export const statefulSetStrategy: Strategy = {
-  warnings: (object, old) => podWarnings(object, old, ['spec', 'template', 'spec']),
+  warnings: (object, old) => [
+    ...podWarnings(object, old, ['spec', 'template', 'spec']),
+    ...objectsAt(object, 'spec', 'volumeClaimTemplates').flatMap((claim, index) =>
+      claimWarnings(
+        // Like the real server, with the name of Go's field on updates.
+        `${fieldPath('spec.volumeClaimTemplates', index)}${old === undefined ? '' : '.Spec'}`,
+        objectAt(claim, 'spec'),
+      ),
+    ),
+    ...((numberAt(object, 'spec', 'revisionHistoryLimit') ?? 0) < 0
+      ? ['spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended']
+      : []),
+  ],
   tracksGeneration: true,
   applyDefaults(object) {
     const spec = ensureAt(object, 'spec')
@@ -212,12 +233,13 @@ function daemonSetErrors(object: unknown): FieldError[] {
     ...nonNegative('spec.revisionHistoryLimit', numberAt(spec, 'revisionHistoryLimit')),
   ]
   if (!has(update, 'rollingUpdate')) return errors
+  const counts = ['maxUnavailable', 'maxSurge'] as const
   errors.push(
-    ...countOrPercent(`${path}.maxUnavailable`, rolling['maxUnavailable']),
-    ...countOrPercent(`${path}.maxSurge`, rolling['maxSurge']),
+    ...counts.flatMap((field) => countOrPercentForm(`${path}.${field}`, rolling[field])),
+    ...counts.flatMap((field) => percentLimit(`${path}.${field}`, rolling[field])),
   )
-  const surges = !isZeroCount(rolling['maxSurge'])
-  const disrupts = !isZeroCount(rolling['maxUnavailable'])
+  const surges = isPositiveCount(rolling['maxSurge'])
+  const disrupts = isPositiveCount(rolling['maxUnavailable'])
   if (surges && disrupts)
     errors.push(
       fieldErrors.invalid(`${path}.maxSurge`, rolling['maxSurge'], 'may not be set when maxUnavailable is non-zero'),

@@ -92,22 +92,25 @@ function objectSchema(root: SchemaNode | undefined, kind: Kind): JsonObject {
           properties: {
             ...embeddedObjects(properties),
             ...typeMeta,
-            metadata: { allOf: [schemaReference(`${meta}.ObjectMeta`)] },
+            metadata: {
+              description: `Standard object's metadata. More info: ${conventions}#metadata`,
+              allOf: [schemaReference(`${meta}.ObjectMeta`)],
+            },
           },
         }),
     'x-kubernetes-group-version-kind': [{ ...kind }],
   }
 }
 
+const conventions = 'https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md'
+
 const typeMeta: JsonObject = {
   apiVersion: {
-    description:
-      'APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values.',
+    description: `APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: ${conventions}#resources`,
     type: 'string',
   },
   kind: {
-    description:
-      'Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to.',
+    description: `Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: ${conventions}#types-kinds`,
     type: 'string',
   },
 }

@@ -36,7 +36,7 @@ export function logHandler(logs: PodLogs | undefined): ResourceHandler {
     const chunks = logs?.(pod, request)
     const headers = { ...uncached, 'content-type': 'text/plain' }
     if (chunks !== undefined) return { status: 200, headers, body: { kind: 'stream', chunks } }
-    if (nodeOf(pod) === '') return { status: 200, headers, body: { kind: 'bytes', bytes: new Uint8Array() } }
+    if (nodeOf(pod) === '') return { status: 204, headers: uncached, body: { kind: 'bytes', bytes: new Uint8Array() } }
     const message = `pods "${scope.name}" has no logs: nothing in this server runs it. Start a runner, or ask the cluster that does.`
     throw failure(404, 'NotFound', message, { name: scope.name, kind: 'pods' })
   }

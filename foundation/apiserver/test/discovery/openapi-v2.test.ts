@@ -99,7 +99,10 @@ test('OpenAPI v2 relaxes the schema of a custom resource where v2 would be stric
     },
   })
   const { spec, metadata } = definition?.['properties'] as Record<string, JsonObject>
-  expect(metadata).toEqual({ $ref: '#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta' })
+  expect(metadata).toEqual({
+    description: expect.stringMatching(/^Standard object's metadata\./),
+    $ref: '#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta',
+  })
   expect(spec).toEqual({
     type: 'object',
     required: ['b'],

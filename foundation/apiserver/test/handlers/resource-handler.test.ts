@@ -525,7 +525,7 @@ describe('subresources', () => {
     await api.post(pods, pod('waiting', {}))
     await api.post(pods, pod('placed', { nodeName: 'n' }))
     const answers = await Promise.all(['waiting', 'placed', 'nobody'].map((name) => api.get(`${pods}/${name}/log`)))
-    expect(answers.map(({ status }) => status)).toEqual([200, 404, 404])
+    expect(answers.map(({ status }) => status)).toEqual([204, 404, 404])
     expect(answers[0]!.text).toBe('')
     expect(answers[1]!.body['message']).toContain('nothing in this server runs it')
     expect((await api.post(`${pods}/waiting/exec?command=ls`, '')).body['message']).toBe(

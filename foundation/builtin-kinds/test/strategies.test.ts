@@ -470,6 +470,26 @@ test('a network policy builds one list of addresses for a block, whatever the nu
   expect(added).toHaveBeenCalledTimes(1)
 })
 
+test('a LimitRange with thousands of resources is read once for all', async () => {
+  const definition = definitionOf('', 'LimitRange')
+  const reads = async (resources: number): Promise<number> => {
+    let count = 0
+    const amounts = Object.fromEntries(Array.from({ length: resources }, (_, n) => [`example.com/r${n}`, '1']))
+    const max = new Proxy(amounts, { ownKeys: (target) => (count++, Reflect.ownKeys(target)) })
+    const object = {
+      apiVersion: 'v1',
+      kind: 'LimitRange',
+      metadata: { name: 'l' },
+      spec: { limits: [{ type: 'Pod', max }] },
+    }
+    expect(await definition.strategy.validate?.(object as unknown as KubeObject, contextOf([]))).toEqual([])
+    return count
+  }
+  const ofOne = await reads(1)
+  expect(ofOne).toBeGreaterThan(0)
+  expect(await reads(1000)).toBe(ofOne)
+})
+
 test('the name of a new CronJob leaves room for the suffix of its jobs', async () => {
   const definition = definitionOf('batch', 'CronJob')
   const name = 'x'.repeat(53)

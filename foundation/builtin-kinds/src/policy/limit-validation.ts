@@ -117,8 +117,9 @@ export function limitRangeErrors(object: KubeObject): FieldError[] {
 
 function itemErrors(path: string, type: string, limit: JsonObject): FieldError[] {
   const errors: FieldError[] = []
-  const names = (list: string): void => {
-    for (const name of Object.keys(mapAt(limit, list))) {
+  const bounds = boundsOf(limit, type)
+  const names = (list: keyof Bounds): void => {
+    for (const name of Object.keys(bounds[list])) {
       const field = fieldPath(`${path}.${list}`, { key: name })
       const check = type === 'Pod' || type === 'Container' ? containerResourceNameErrors : resourceNameErrors
       errors.push(...check(field, name))
@@ -126,12 +127,12 @@ function itemErrors(path: string, type: string, limit: JsonObject): FieldError[]
   }
   names('max')
   names('min')
-  for (const list of ['default', 'defaultRequest']) {
-    if (type !== 'Pod') names(list)
-    else if (has(limit, list))
+  for (const list of ['default', 'defaultRequest'] as const) {
+    if (type === 'Pod' && has(limit, list))
       errors.push(fieldErrors.forbidden(`${path}.${list}`, "may not be specified when `type` is 'Pod'"))
+    names(list)
   }
-  const hasStorage = ['min', 'max'].some((list) => mapAt(limit, list)['storage'] !== undefined)
+  const hasStorage = bounds.min['storage'] !== undefined || bounds.max['storage'] !== undefined
   if (type === 'PersistentVolumeClaim' && !hasStorage)
     errors.push(
       fieldErrors.required(
@@ -140,19 +141,33 @@ function itemErrors(path: string, type: string, limit: JsonObject): FieldError[]
       ),
     )
   names('maxLimitRequestRatio')
-  const lists = ['max', 'min', ...(type === 'Pod' ? [] : ['default', 'defaultRequest']), 'maxLimitRequestRatio']
-  const resources = new Set(lists.flatMap((list) => Object.keys(mapAt(limit, list))))
-  for (const resource of resources) errors.push(...resourceLimitErrors(path, limit, resource, type))
+  const resources = new Set(Object.values(bounds).flatMap((list) => Object.keys(list)))
+  for (const resource of resources) errors.push(...resourceLimitErrors(path, bounds, resource))
   return errors
 }
 
+/** The amounts of a limit by resource, in the order of their validation. */
+type Bounds = Readonly<
+  Record<'max' | 'min' | 'default' | 'defaultRequest' | 'maxLimitRequestRatio', Readonly<Record<string, string>>>
+>
+
+/** Reads the amounts once: each reading copies a map, and a map may have thousands of resources. */
+function boundsOf(limit: JsonObject, type: string): Bounds {
+  const ofContainers = (list: string): Readonly<Record<string, string>> => mapAt(type === 'Pod' ? {} : limit, list)
+  return {
+    max: mapAt(limit, 'max'),
+    min: mapAt(limit, 'min'),
+    default: ofContainers('default'),
+    defaultRequest: ofContainers('defaultRequest'),
+    maxLimitRequestRatio: mapAt(limit, 'maxLimitRequestRatio'),
+  }
+}
+
 /** Validates the order of the bounds of one resource. */
-function resourceLimitErrors(path: string, limit: JsonObject, resource: string, type: string): FieldError[] {
+function resourceLimitErrors(path: string, bounds: Bounds, resource: string): FieldError[] {
   const errors: FieldError[] = []
-  const amount = (list: string): string | undefined =>
-    type === 'Pod' && list.startsWith('default') ? undefined : mapAt(limit, list)[resource]
-  const [min, max, normal] = [amount('min'), amount('max'), amount('default')]
-  const [request, ratio] = [amount('defaultRequest'), amount('maxLimitRequestRatio')]
+  const [min, max, normal] = [bounds.min[resource], bounds.max[resource], bounds.default[resource]]
+  const [request, ratio] = [bounds.defaultRequest[resource], bounds.maxLimitRequestRatio[resource]]
   const above = (a: string | undefined, b: string | undefined): boolean =>
     a !== undefined && b !== undefined && compareQuantities(parseQuantity(a), parseQuantity(b)) > 0
   const wrong = (list: string, value: string | undefined, detail: string): number =>

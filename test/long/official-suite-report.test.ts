@@ -1,7 +1,7 @@
 // Reading the list of skipped specs and the report of the official end-to-end suite, which itself runs in `npm run
 // test:long` only.
 import { describe, expect, test } from 'vitest'
-import { readSkippedSpecs, specsOf } from './official-suite-report.ts'
+import { readOtherSpecs, readSkippedSpecs, specsOf } from './official-suite-report.ts'
 
 const skipped = readSkippedSpecs(new URL('official-suite-skipped.json', import.meta.url))
 
@@ -21,6 +21,7 @@ describe('the skipped specs of the official suite', () => {
   test.each([
     'Garbage collector should delete pods created by rc when not orphaning [Conformance]',
     "API priority and fairness should ensure that requests can't be drowned out (fairness)",
+    'Garbage collector should orphan pods created by rc if delete options say so [Serial] [Conformance]',
     'MutatingAdmissionPolicy [Privileged:ClusterAdmin] should mutate a Deployment',
   ])('include "%s"', (name) => {
     expect(`Kubernetes e2e suite [sig-api-machinery] ${name}`).toMatch(new RegExp(skipped.pattern))
@@ -31,6 +32,15 @@ describe('the skipped specs of the official suite', () => {
     expect(skipped.unknownTo(names)).toContain('[sig-api-machinery] StorageVersion resources')
     expect(skipped.unknownTo(names)).not.toContain('[sig-api-machinery] CBOR')
   })
+})
+
+test('the pattern of the specs of other groups matches exactly these', () => {
+  const others = readOtherSpecs(new URL('official-suite-others.json', import.meta.url))
+  const name = '[sig-cli] Kubectl client Kubectl get componentstatuses should get componentstatuses'
+  expect(others.names).toContain(name)
+  expect(`Kubernetes e2e suite ${name}`).toMatch(new RegExp(others.pattern))
+  expect(`Kubernetes e2e suite ${name} twice`).not.toMatch(new RegExp(others.pattern))
+  expect([...others.names].filter((one) => one.startsWith('[sig-api-machinery]'))).toEqual([])
 })
 
 test('reads names and results from a JUnit report', () => {

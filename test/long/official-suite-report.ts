@@ -47,9 +47,8 @@ export function readSkippedSpecs(path: URL): SkippedSpecs {
     specs: Record<string, string>
     containers: Record<string, string>
   }
-  // Ginkgo matches against the description of the suite, a space and the name.
   const pattern = [
-    ...Object.keys(specs).map((name) => `${escapeRe2(name)}$`),
+    ...Object.keys(specs).map(wholeName),
     ...Object.keys(containers).map((name) => `${escapeRe2(name)}( |$)`),
   ].join('|')
   return {
@@ -61,6 +60,24 @@ export function readSkippedSpecs(path: URL): SkippedSpecs {
       ),
     ],
   }
+}
+
+/** The specs of groups other than API machinery that run: most of the others need running pods. */
+export interface OtherSpecs {
+  readonly names: ReadonlySet<string>
+  /** A regular expression (RE2) that matches exactly these specs. */
+  readonly pattern: string
+}
+
+/** Reads a list of names. */
+export function readOtherSpecs(path: URL): OtherSpecs {
+  const { specs } = JSON.parse(readFileSync(path, 'utf8')) as { specs: readonly string[] }
+  return { names: new Set(specs), pattern: specs.map(wholeName).join('|') }
+}
+
+/** Ginkgo matches against the description of the suite, a space and the name. */
+function wholeName(name: string): string {
+  return `${escapeRe2(name)}$`
 }
 
 function escapeRe2(name: string): string {

@@ -77,7 +77,7 @@ export function setUpAttributesClassProtection(context: ControllerContext): void
 
 /** The objects that use the protected ones. */
 interface Usage<T> {
-  readonly users: readonly Pick<Informer<KubeObject>, 'waitForState'>[]
+  readonly users: readonly Pick<Informer<KubeObject>, 'waitForState' | 'read'>[]
   isUsed(object: T): boolean
 }
 
@@ -94,7 +94,12 @@ function protect<T extends KubeObject>(
     concurrency: 5,
     manager: controllerManager,
     run: async (key, { client, signal }) => {
-      for (const informer of [objects, ...usage.users]) await informer.waitForState(signal)
+      for (const informer of [objects, ...usage.users]) {
+        await informer.waitForState(signal)
+        // Who uses it is unknown: it stays protected.
+        const read = informer.read()
+        if (!read.known) throw read.reason
+      }
       const object = objects.lastKnown.get(key)
       if (object === undefined || !isTerminating(object) || usage.isUsed(object)) return
       const finalizers = object.metadata.finalizers ?? []

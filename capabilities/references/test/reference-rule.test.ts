@@ -57,6 +57,26 @@ describe('a rule with references in annotations', () => {
     await eventually(async () => expect((await stage.rule()).counts).toEqual([0, 0, 0]))
   })
 
+  test('takes its value back from an object that its user made without fields', async () => {
+    const web = appObject('a', 'web', { annotation: 'db' })
+    await using stage = await Stage.start([
+      ...tenant('a'),
+      ruleObject(),
+      databaseObject('a', 'db'),
+      { ...web, spec: {} },
+    ])
+    await stage.setHost('a', 'db', 'one.example')
+    const refersTo = (name: string | null): Promise<unknown> =>
+      stage.client.patch(app, 'a/web', { merge: { metadata: { annotations: { 'test.dev/database': name } } } })
+    for (const _time of ['the first', 'once more']) {
+      await refersTo('db')
+      await eventually(async () => expect(await stage.host('a', 'web')).toBe('one.example'))
+      await refersTo(null)
+      await eventually(async () => expect((await stage.client.get(app, 'a/web')).spec).toEqual({}))
+    }
+    await eventually(async () => expect((await stage.rule()).counts).toEqual([0, 0, 0]))
+  })
+
   test('leaves a value that another client set', async () => {
     await using stage = await Stage.start([
       ...tenant('a'),

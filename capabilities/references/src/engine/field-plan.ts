@@ -1,6 +1,6 @@
 // The decision of a ReferenceRule on one target: which value its field gets (specs/references.md §1).
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
-import { decodeFieldSet, hasPath, jsonEqual } from '@fairlead/kube'
+import { decodeFieldSet, hasPath, isJsonObject, jsonEqual } from '@fairlead/kube'
 import type { ReferenceRule } from '../api.ts'
 import type { ObjectId } from './object-id.ts'
 import { valueAt, withValue } from './occurrences.ts'
@@ -31,8 +31,11 @@ export interface TargetState {
 export type FieldPlan =
   /** Apply the value as the only field of the rule, and take the field over from managers of former rules. */
   | { readonly do: 'set'; readonly value: JsonValue; readonly state: TargetState; readonly former: readonly string[] }
-  /** Take the value back: the target refers to nothing any more. */
-  | { readonly do: 'withdraw'; readonly former: readonly string[] }
+  /**
+   * Take the value back: the target refers to nothing any more. `remove` is the path to remove by a patch: giving the
+   * field up would leave null in place of a map that another client has without fields.
+   */
+  | { readonly do: 'withdraw'; readonly former: readonly string[]; readonly remove?: string }
   /** Write nothing. A target without a state has no reference. */
   | { readonly do: 'keep'; readonly state?: TargetState }
 
@@ -114,8 +117,11 @@ export function planField(id: ObjectId, target: KubeObject, rule: FieldRule, ref
   const root = rootOf(target, rule)
   const { isOurs, former, others } = ownersOf(target, rule)
   const { fieldPath, refPath } = rule.row
-  if ((valueAt(root, refPath) ?? null) === null)
-    return isOurs || former.length > 0 ? { do: 'withdraw', former } : { do: 'keep' }
+  if ((valueAt(root, refPath) ?? null) === null) {
+    if (!isOurs && former.length === 0) return { do: 'keep' }
+    const remove = others.length > 0 ? undefined : lastBelowForeignMap(target, fieldPath)
+    return { do: 'withdraw', former, ...(remove === undefined ? {} : { remove }) }
+  }
   const resolution = resolveReferences(
     { id, spec: withParents(root, fieldPath), stored: [], exists: false },
     [rule.row],
@@ -140,6 +146,25 @@ export function planField(id: ObjectId, target: KubeObject, rule: FieldRule, ref
   if (isOurs && former.length === 0 && now !== undefined && jsonEqual(now, value))
     return { do: 'keep', state: resolved }
   return { do: 'set', value, state: resolved, former }
+}
+
+/**
+ * Returns the path of the only field of a map that a client has as such, empty: the field of a rule, or a map around it
+ * with nothing else. Undefined when there is no such map.
+ */
+function lastBelowForeignMap(target: KubeObject, fieldPath: string): string | undefined {
+  const names = fieldPath.split('.')
+  for (let length = names.length - 1; length > 0; length--) {
+    const above = names.slice(0, length)
+    const map = valueAt(target as unknown as JsonObject, above.join('.'))
+    if (!isJsonObject(map) || Object.keys(map).length > 1) return undefined
+    const path = above.map((name) => `f:${name}`)
+    const isForeign = target.metadata.managedFields?.some(
+      ({ fieldsV1 }) => fieldsV1 !== undefined && hasPath(decodeFieldSet(fieldsV1), path),
+    )
+    if (isForeign === true) return names.slice(0, length + 1).join('.')
+  }
+  return undefined
 }
 
 /** Returns the object with every map on the way to a field, so that the field can be reached. */

@@ -268,7 +268,7 @@ export class RuleRun implements AsyncDisposable {
     plan: Exclude<FieldPlan, { readonly do: 'keep' }>,
     { signal }: WorkContext,
   ): Promise<Result> {
-    const { manager, fields } = this.#options
+    const { manager, fields, kinds } = this.#options
     const { apiVersion, kind, metadata } = target
     const { namespace = '', name, uid, resourceVersion } = metadata
     const identity = { apiVersion, kind, metadata: { namespace, name, uid } } as unknown as JsonObject
@@ -281,11 +281,19 @@ export class RuleRun implements AsyncDisposable {
     const client = manager.client.as({ user })
     const apply = (object: JsonObject, as: string, force: boolean): Promise<unknown> =>
       client.with({ manager: as }).apply(object as unknown as KubeObject, { force, signal })
+    const remove = plan.do === 'withdraw' ? plan.remove : undefined
     try {
+      if (remove !== undefined) {
+        // Of this version of the target: no other client has the field.
+        const seenMetadata = { metadata: { uid, resourceVersion } } as unknown as JsonObject
+        const merge = withValue(seenMetadata, remove, null)
+        await client.with({ manager: fields.manager }).patch(kinds.target, keyOf(target), { merge }, { signal })
+        return this.#report(key, undefined)
+      }
       await apply(body, fields.manager, takesOver)
       for (const former of plan.former) await apply(identity, former, false)
     } catch (error) {
-      if (takesOver && isConflict(error)) throw error
+      if ((takesOver || remove !== undefined) && isConflict(error)) throw error
       if (isForbidden(error)) {
         this.#report(key, failureOf(error))
         return after(refusedRetry)

@@ -143,6 +143,46 @@ test('leaves names that are not UTF-8 and files that can be executed as others c
   expect(tree()).toEqual(['100644 "caf\\351.txt"', '100644 web/Kptfile', '100644 web/new.yaml', '100755 web/run.sh'])
 })
 
+test('a clone, a copy and an upgrade of a package have its files that can be executed', async () => {
+  const remote = stage.bareRepository('remote')
+  const clone = join(stage.folder, 'clone')
+  git(stage.folder, 'clone', '--quiet', remote, clone)
+  git(clone, 'checkout', '--quiet', '-B', 'main')
+  const publish = (revision: string, ...programs: readonly string[]): void => {
+    mkdirSync(join(clone, 'web/bin'), { recursive: true })
+    const kptfile = 'apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\npipeline: {}\n'
+    writeFileSync(join(clone, 'web/Kptfile'), kptfile)
+    for (const program of programs) writeFileSync(join(clone, 'web/bin', program), '#!/bin/sh\n', { mode: 0o755 })
+    git(clone, 'add', '--all')
+    git(clone, 'commit', '--quiet', '--message', revision)
+    git(clone, 'tag', `web/${revision}`)
+  }
+  publish('v1', 'run.sh')
+  publish('v2', 'run.sh', 'stop.sh')
+  git(clone, 'push', '--quiet', 'origin', 'main', 'web/v1', 'web/v2')
+  await stage.register('blueprints', { repo: remote })
+  const copies = stage.bareRepository('copies')
+  await stage.register('copies', { repo: copies })
+  const programs = (ref: string): readonly string[] =>
+    git(copies, 'ls-tree', '-r', '--format=%(objectmode) %(path)', ref)
+      .trim()
+      .split('\n')
+      .filter((line) => line.startsWith('100755'))
+
+  const upstreamRef = { name: 'blueprints.web.v1' }
+  await stage.create('copies', 'mine', 'one', { type: 'clone', clone: { upstreamRef: { upstreamRef } } })
+  expect(programs('drafts/mine/one')).toEqual(['100755 mine/bin/run.sh'])
+  await stage.setLifecycle('copies.mine.one', 'Proposed')
+  await stage.setLifecycle('copies.mine.one', 'Published', { approval: true })
+  const upgrade = {
+    oldUpstreamRef: upstreamRef,
+    newUpstreamRef: { name: 'blueprints.web.v2' },
+    localPackageRevisionRef: { name: 'copies.mine.one' },
+  }
+  await stage.create('copies', 'mine', 'two', { type: 'upgrade', upgrade })
+  expect(programs('drafts/mine/two')).toEqual(['100755 mine/bin/run.sh', '100755 mine/bin/stop.sh'])
+})
+
 test('a Repository stays at its address, branch and folder, however they were left out or set', async () => {
   const repository = (name: string, spec: object): Repository =>
     ({

@@ -20,6 +20,8 @@ export interface FolderChange {
   readonly path: string
   /** Files, the hash of an existing tree, or undefined to remove the folder. */
   readonly content: PackageFiles | { readonly tree: string } | undefined
+  /** Paths of files that can be executed, beside those of the folder that could before. */
+  readonly executables?: ReadonlySet<string> | undefined
 }
 
 /** A commit to make. */
@@ -37,10 +39,15 @@ export async function writeCommit(reader: ObjectReader, writer: ObjectWriter, co
   const { message, author, committer, parents, changes } = commit
   const [base] = parents
   let tree = base === undefined ? undefined : await treeOf(reader, base)
-  for (const { path, content } of changes) {
+  for (const { path, content, executables } of changes) {
     if (path !== '') checkPath(path)
     if (content !== undefined && !('tree' in content)) checkFiles(content)
-    tree = await writeTree(reader, writer, { base: tree, path: path === '' ? [] : path.split('/'), content })
+    tree = await writeTree(reader, writer, {
+      base: tree,
+      path: path === '' ? [] : path.split('/'),
+      content,
+      executables,
+    })
   }
   const lines = [
     `tree ${tree ?? writer.add('tree', Buffer.alloc(0))}`,

@@ -19,7 +19,7 @@ import { RefUpdates } from './ref-updates.ts'
 import type { RefChange } from './ref-updates.ts'
 import { remoteEnvironment, transportOf } from './remote.ts'
 import type { GitRemote, RemoteEnvironment } from './remote.ts'
-import { filesOf, treeEntries } from './tree.ts'
+import { executablesOf, filesOf, treeEntries } from './tree.ts'
 import type { TreeEntry } from './tree.ts'
 
 /** A commit as refs name it. */
@@ -163,6 +163,12 @@ export class GitRepository implements Disposable {
   async files(revision: string, path: string): Promise<PackageFiles | undefined> {
     const tree = await this.#reader.read(`${revision}:${path}`)
     return tree?.type === 'tree' ? filesOf(this.#reader, tree.hash) : undefined
+  }
+
+  /** Returns the paths of the files of a folder that can be executed. @throws GitError `Corrupt` */
+  async executables(revision: string, path: string): Promise<ReadonlySet<string>> {
+    const tree = await this.#reader.read(`${revision}:${path}`)
+    return tree?.type === 'tree' ? executablesOf(this.#reader, tree.hash) : new Set()
   }
 
   /** Writes a commit, which no ref names yet, and returns its hash. @throws GitError */
@@ -325,6 +331,8 @@ export class GitRepository implements Disposable {
 export interface FetchedPackage {
   readonly commit: string
   readonly files: PackageFiles
+  /** Paths of the files that can be executed. */
+  readonly executables: ReadonlySet<string>
 }
 
 /**
@@ -342,10 +350,11 @@ export async function fetchPackage(
     using repository = await GitRepository.open(folder, signal)
     const commit = await repository.fetchRef(remote, ref, signal)
     const path = directory.replace(/^\/+|\/+$/g, '')
-    const files = await repository.files(commit, path === '.' ? '' : path)
+    const folderPath = path === '.' ? '' : path
+    const files = await repository.files(commit, folderPath)
     if (files === undefined)
       throw new GitError('RefNotFound', `the repository ${remote.url} has no folder ${directory} at ${ref}`)
-    return { commit, files }
+    return { commit, files, executables: await repository.executables(commit, folderPath) }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

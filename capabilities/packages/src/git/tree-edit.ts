@@ -12,6 +12,8 @@ export interface TreeChange {
   readonly path: readonly string[]
   /** The files of the folder, the hash of its tree, or undefined to remove it. */
   readonly content: PackageFiles | { readonly tree: string } | undefined
+  /** Paths of files that can be executed, beside those of the folder that could before. */
+  readonly executables?: ReadonlySet<string> | undefined
 }
 
 /** An entry with its mode as git writes it. */
@@ -28,13 +30,13 @@ const folderMode = '40000'
 export async function writeTree(
   reader: ObjectReader,
   writer: ObjectWriter,
-  { base, path, content }: TreeChange,
+  { base, path, content, executables }: TreeChange,
 ): Promise<string | undefined> {
   const [name, ...rest] = path
   if (name === undefined) {
     if (content === undefined) return undefined
     if ('tree' in content) return content.tree
-    const before: Below = { hashes: [], executables: new Set() }
+    const before: Below = { hashes: [], executables: new Set([...(executables ?? [])].map(keyOf)) }
     if (base !== undefined) await collectBelow(reader, base, '', before)
     writer.keep(before.hashes)
     return addFiles(writer, content, '', before.executables)
@@ -43,7 +45,7 @@ export async function writeTree(
   const key = keyOf(name)
   const before = entries.get(key)
   const folder = before?.mode === folderMode ? before.hash : undefined
-  const hash = await writeTree(reader, writer, { base: folder, path: rest, content })
+  const hash = await writeTree(reader, writer, { base: folder, path: rest, content, executables })
   if (hash === undefined) entries.delete(key)
   else entries.set(key, { mode: folderMode, hash })
   return addTree(writer, entries)

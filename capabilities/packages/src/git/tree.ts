@@ -8,6 +8,8 @@ export interface TreeEntry {
   readonly name: string
   readonly kind: 'file' | 'folder' | 'link' | 'submodule'
   readonly hash: string
+  /** True for a file that can be executed. */
+  readonly isExecutable: boolean
 }
 
 /** Limits of one package: what a request can carry, and what memory allows. */
@@ -30,11 +32,12 @@ export function treeEntries(content: Buffer): readonly TreeEntry[] {
   for (let at = 0; at < content.length;) {
     const space = content.indexOf(32, at)
     const end = content.indexOf(0, space)
-    const kind = kinds[content.toString('latin1', at, space)] ?? 'file'
+    const mode = content.toString('latin1', at, space)
     entries.push({
       name: content.toString('utf8', space + 1, end),
-      kind,
+      kind: kinds[mode] ?? 'file',
       hash: content.toString('hex', end + 1, end + 21),
+      isExecutable: mode === '100755',
     })
     at = end + 21
   }
@@ -85,6 +88,21 @@ async function collect(
     else found.push({ path, hash })
     if (found.length > limits.files) throw tooLarge('the package', `${limits.files} files`)
   }
+}
+
+/** Returns the paths of the files below a tree that can be executed. @throws GitError `Corrupt` */
+export async function executablesOf(reader: ObjectReader, tree: string): Promise<ReadonlySet<string>> {
+  const found = new Set<string>()
+  const collectBelow = async (hash: string, folder: string): Promise<void> => {
+    const object = await reader.read(hash)
+    if (object?.type !== 'tree') throw new GitError('Corrupt', `the folder ${folder || '/'} (${hash}) is missing`)
+    for (const { name, kind, hash: below, isExecutable } of treeEntries(object.content)) {
+      if (kind === 'folder') await collectBelow(below, `${folder}${name}/`)
+      else if (isExecutable) found.add(folder + name)
+    }
+  }
+  await collectBelow(tree, '')
+  return found
 }
 
 /** Refuses a path that is absolute, leaves the package or has a meaning for git. @throws GitError `InvalidContent` */

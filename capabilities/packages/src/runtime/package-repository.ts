@@ -123,6 +123,11 @@ export class PackageRepository implements AsyncDisposable {
     return files
   }
 
+  /** Returns the paths of the files of a revision that can be executed. @throws GitError `Corrupt` */
+  executables({ commit, path }: Revision): Promise<ReadonlySet<string>> {
+    return this.git.executables(commit, path)
+  }
+
   /**
    * Creates a draft. `check` throws when the revisions that exist then do not allow it: others may have been created
    * since the caller looked. No ref names the draft before `stored` resolves: what git does not hold of it is on disk

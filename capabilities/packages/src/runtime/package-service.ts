@@ -125,6 +125,7 @@ export class PackageService implements Disposable {
         packageName: spec.packageName,
         workspace: spec.workspaceName,
         files: rendered.files,
+        executables: made.executables,
         task,
         user: write.user.name,
       }

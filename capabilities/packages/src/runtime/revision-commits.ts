@@ -14,6 +14,8 @@ export interface DraftContent {
   readonly packageName: string
   readonly workspace: string
   readonly files: PackageFiles
+  /** Paths of files that can be executed, beside those of the package that could before. */
+  readonly executables?: ReadonlySet<string> | undefined
   readonly task: Task
   /** Name of the user. */
   readonly user: string
@@ -46,10 +48,10 @@ export class RevisionCommits {
 
   /** Commits the files of a draft to the folder `path`. @throws GitError */
   draft(draft: DraftContent, path: string, parents: readonly string[]): Promise<RefCommit> {
-    const { task, workspace, user, files } = draft
+    const { task, workspace, user, files, executables } = draft
     const text = messages[task.type] ?? `Intermediate commit: ${task.type}`
     const mark = { package: path, workspaceName: workspace, task }
-    return this.#commit(text, mark, user, parents, { path, content: files })
+    return this.#commit(text, mark, user, parents, { path, content: files, executables })
   }
 
   /** Commits the content of a revision as that of its package, under a number. @throws GitError */

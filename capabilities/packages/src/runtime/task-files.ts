@@ -29,12 +29,16 @@ export interface TaskContext {
 
 interface Upstream {
   readonly files: PackageFiles
+  /** Paths of the files that can be executed. */
+  readonly executables: ReadonlySet<string>
   readonly lock: Lock
 }
 
 /** The files that a task makes. */
 export interface TaskFiles {
   readonly files: PackageFiles
+  /** Paths of the files that can be executed; none when left out. */
+  readonly executables?: ReadonlySet<string>
   /** Of an upgrade. */
   readonly merge?: ConflictReport
 }
@@ -44,10 +48,12 @@ export async function taskFiles(task: Task, context: TaskContext): Promise<TaskF
   switch (task.type) {
     case 'init':
       return { files: newPackageFiles({ name: context.packageName.split('/').at(-1)!, ...task.init }) }
-    case 'clone':
-      return { files: cloned(await cloneSource(task, context), context) }
+    case 'clone': {
+      const upstream = await cloneSource(task, context)
+      return { files: cloned(upstream, context), executables: upstream.executables }
+    }
     case 'edit':
-      return { files: await copied(task, context) }
+      return copied(task, context)
     case 'upgrade':
       return upgraded(task, context)
     default:
@@ -61,15 +67,16 @@ async function cloneSource(task: Task, context: TaskContext): Promise<Upstream> 
     return upstreamOf(await context.sources.revision(source.upstreamRef, 'clone.upstreamRef.upstreamRef'))
   const git = source?.git
   if (git === undefined) throw badRequest('spec.tasks[0].clone.upstreamRef names neither a revision nor a git package')
-  const { commit, files } = await context.sources.fetch(git)
+  const { commit, files, executables } = await context.sources.fetch(git)
   const { repo, directory, ref } = git
-  return { files, lock: { type: 'git', git: { repo, directory, ref, commit } } }
+  return { files, executables, lock: { type: 'git', git: { repo, directory, ref, commit } } }
 }
 
 async function upstreamOf({ repository, revision }: Located): Promise<Upstream> {
   if (revision.revision === placeholder)
     throw badRequest(`${revision.name} is the content of a branch; name a published revision`)
-  return { files: await repository.files(revision), lock: selfLock(repository, revision) }
+  const [files, executables] = [await repository.files(revision), await repository.executables(revision)]
+  return { files, executables, lock: selfLock(repository, revision) }
 }
 
 function cloned({ files, lock }: Upstream, { repository, packageName }: TaskContext): PackageFiles {
@@ -79,14 +86,14 @@ function cloned({ files, lock }: Upstream, { repository, packageName }: TaskCont
   return repository.settings.deployment ? withPackageContext(result, { name, path: packageName }) : result
 }
 
-async function copied(task: Task, context: TaskContext): Promise<PackageFiles> {
+async function copied(task: Task, context: TaskContext): Promise<TaskFiles> {
   const { repository, revision } = await context.sources.revision(task.edit?.sourceRef, 'edit.sourceRef')
   if (!isPublished(revision.lifecycle)) throw badRequest(`source revision must be published`)
   if (revision.packageName !== context.packageName || repository !== context.repository)
     throw badRequest(
       `source revision must be from same package ${repository.settings.repository}/${revision.packageName}`,
     )
-  return repository.files(revision)
+  return { files: await repository.files(revision), executables: await repository.executables(revision) }
 }
 
 async function upgraded(task: Task, context: TaskContext): Promise<TaskFiles> {
@@ -108,7 +115,8 @@ async function upgraded(task: Task, context: TaskContext): Promise<TaskFiles> {
   const result = new Map(files)
   const name = parseKptfile(kptfileIn(local, source.revision.name)).metadata.name ?? context.packageName
   result.set('Kptfile', withUpstream(kptfileIn(files, source.revision.name), upstream.lock, name))
-  return { files: result, merge: conflictReport(updated) }
+  const own = await source.repository.executables(source.revision)
+  return { files: result, executables: upstream.executables.union(own), merge: conflictReport(updated) }
 }
 
 function kptfileIn(files: PackageFiles, place: string): string {

@@ -1,11 +1,11 @@
 import { ApiServer } from '@fairlead/apiserver'
 import { Client, ConfigMap } from '@fairlead/client'
 import { Manager, planShards, shardOf } from '@fairlead/controller'
-import { FakeClock } from '@fairlead/kube'
+import { FakeClock, formatMicroTime } from '@fairlead/kube'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { RecordingTransport } from '../../../test/support/recorded-client.ts'
-import { turns } from '../../../test/support/until.ts'
+import { turns, until } from '../../../test/support/until.ts'
 
 describe('the plan', () => {
   const plan = (self: string, replicas: string, holders: string): unknown =>
@@ -297,3 +297,39 @@ test(
     )
   },
 )
+
+test('an item whose shard belongs to another replica is dropped, and its controller is notified', async () => {
+  await using server = await ApiServer.start({ controllers: false })
+  const clock = new FakeClock()
+  const time = formatMicroTime(clock.now())
+  const spec = {
+    holderIdentity: 'other',
+    leaseDurationSeconds: 15,
+    acquireTime: time,
+    renewTime: time,
+    leaseTransitions: 0,
+  }
+  const metadata = { namespace: 'default', name: 'test-1' }
+  await server.client().create({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec })
+  const ran: string[] = []
+  const dropped: string[] = []
+  const items = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+  await using manager = await Manager.start({
+    client: new Client({ transport: server.client().transport, clock }),
+    clock,
+    shards: { namespace: 'default', name: 'test', count: 2, identity: 'this' },
+    setup: (of) => {
+      const loop = of.loop<string>({
+        name: 'items',
+        id: (item) => item,
+        namespaceOf: (item) => item,
+        run: (item) => void ran.push(item),
+        dropped: (item) => void dropped.push(item),
+        shardGained: () => items.forEach((item) => loop.add(item)),
+      })
+    },
+  })
+  await until('all were taken', () => ran.length + dropped.length === items.length)
+  const shardOf = (item: string): number => manager.shards!.shardOf(item)
+  expect([ran, dropped]).toEqual([0, 1].map((shard) => items.filter((item) => shardOf(item) === shard)))
+})

@@ -109,6 +109,7 @@ export class SyncRun {
       concurrency: options.workers,
       manager: fieldManager,
       run: (group, context) => this.#run(group, context),
+      dropped: ({ parent }) => this.#firstSyncs.delete(parent),
       failed: (group, error) => this.#failures.failed(group, error),
       logFields: (group) => ({ parent: this.#nameOf(group) }),
     })

@@ -37,6 +37,8 @@ export interface WorkLoopOptions<T> {
   readonly everywhere?: boolean
   /** Enqueues the items of a shard that was acquired. Left out, the items of all watched objects are enqueued. */
   shardGained?(shard: number): void
+  /** Called for an item that does not run because its shard belongs to another replica. */
+  dropped?(item: T): void
   /** Returns the group of an item. Groups are served round-robin. */
   readonly group?: (item: T) => string
   /** Items that run at a time; 1 when left out. */

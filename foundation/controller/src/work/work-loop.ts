@@ -190,7 +190,9 @@ export class WorkLoop<T> implements AsyncDisposable {
     const hasRun = await this.#shardRuns.run(this.#shardOf(item), (lost) =>
       this.#run(item, AbortSignal.any([this.#abort.signal, lost])),
     )
-    if (!hasRun) this.forget(item)
+    if (hasRun) return
+    this.forget(item)
+    this.#options.dropped?.(item)
   }
 
   async #run(item: T, signal: AbortSignal): Promise<void> {

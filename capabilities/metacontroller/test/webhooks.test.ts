@@ -120,6 +120,9 @@ describe('webhooks', () => {
       input('a'),
     )
     expect(hook.calls.map(({ headers }) => headers.authorization !== undefined)).toEqual([areSent])
+    // Calls without credentials are a mistake that the hook alone would show.
+    const message = `The spec can be carried out${areSent ? '' : `; no webhook uses the endpointConfigs of ${host}`}`
+    expect(await conditionOf('Accepted')).toEqual({ status: 'True', reason: 'Accepted', message })
   })
 
   test('may respond 304 when their last response for the group is still valid', async () => {

@@ -4,7 +4,7 @@ import { CustomResourceDefinition, kind } from '@fairlead/client'
 import type { CapabilityOptions, Manager, ObjectChange, ReconcileContext, Relation, Result } from '@fairlead/controller'
 import { anyOf, generationChanged } from '@fairlead/controller'
 import type { JsonValue, KubeObject } from '@fairlead/kube'
-import { condition, jsonEqual, selectorFrom } from '@fairlead/kube'
+import { jsonEqual, selectorFrom } from '@fairlead/kube'
 import type { MapController } from '../api.ts'
 import { apiVersion } from '../api.ts'
 import type { Hooks } from '../engine/hook.ts'
@@ -12,6 +12,7 @@ import { inputFilter } from '../engine/input.ts'
 import type { ControllerKinds } from '../engine/kinds.ts'
 import { definitionNames, resolveKinds, resourcesOf } from '../engine/kinds.ts'
 import { checkNamespaces } from '../engine/spec-error.ts'
+import { acceptance } from '../hook/acceptance.ts'
 import type { CallServices } from '../hook/call-services.ts'
 import { callServices } from '../hook/call-services.ts'
 import { makeHooks } from '../hook/make-hooks.ts'
@@ -99,7 +100,7 @@ export class MapControllers {
     const others = reportsOfOthers(object, shards)
     await status.apply({
       conditions: [
-        condition('Accepted', true, { reason: 'Accepted', message: 'The spec can be carried out' }),
+        acceptance([object.spec.hooks.map.webhook, object.spec.hooks.tombstone?.webhook], object.spec.endpointConfigs),
         readiness(run.name, run.isStarted, state, others),
       ],
       parents: state.parents,

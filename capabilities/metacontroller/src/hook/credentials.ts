@@ -33,10 +33,7 @@ export class WebhookCredentials {
   constructor(client: Client, clock: Clock, webhook: Webhook, url: URL, configs: readonly EndpointConfig[]) {
     this.#client = client
     this.#clock = clock
-    const hasOwn = [webhook.caBundle, webhook.authorization, webhook.basicAuth, webhook.clientTLS].some(
-      (field) => field !== undefined,
-    )
-    this.#source = hasOwn ? webhook : configs.find(({ host }) => isHostOf(host, url))
+    this.#source = hasCredentials(webhook) ? webhook : configs.find(({ host }) => isHostOf(host, url))
   }
 
   /**
@@ -113,6 +110,11 @@ function missing(kind: string, { namespace, name }: Ref, entry: string): RemoteE
     'CredentialsMissing',
     `The hook needs the entry ${entry} of ${kind} ${namespace}/${name}, which does not exist; create it`,
   )
+}
+
+/** Reports whether a webhook has TLS or credentials of its own; then it ignores `endpointConfigs`. */
+export function hasCredentials({ caBundle, authorization, basicAuth, clientTLS }: Webhook): boolean {
+  return [caBundle, authorization, basicAuth, clientTLS].some((field) => field !== undefined)
 }
 
 /**

@@ -5,7 +5,6 @@ import { isClientError } from '@fairlead/client'
 import type { Manager, ReconcileContext, Result } from '@fairlead/controller'
 import { after, anyOf, generationChanged, labelsChanged } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
-import { condition } from '@fairlead/kube'
 import { DynamicApply, ServerSideApply } from '../children/apply-strategy.ts'
 import type { ChildKind } from '../children/child.ts'
 import type { ControllerEvent, RunContext } from '../controllers/controller-runs.ts'
@@ -13,6 +12,7 @@ import { ControllerRuns, reportInterval, syncRequested } from '../controllers/co
 import type { ResourceName } from '../engine/kinds.ts'
 import type { ResolvedResource } from '../engine/resource.ts'
 import { SpecError } from '../engine/spec-error.ts'
+import { acceptance } from '../hook/acceptance.ts'
 import type { CallMetrics } from '../hook/call-metrics.ts'
 import type { HookDependencies } from '../hook/make-hooks.ts'
 import { clientKind } from '../runtime/client-kind.ts'
@@ -109,9 +109,10 @@ export class SyncControllers<C extends KubeObject> {
     // Clients that create a controller and then change it would conflict with a report in between.
     if (isNew) return after(reportInterval)
     const state = run.state()
+    const { hooks, endpointConfigs } = this.#options.specOf(object)
     await status.apply({
       conditions: [
-        condition('Accepted', true, { reason: 'Accepted', message: 'The spec can be carried out' }),
+        acceptance([hooks?.sync?.webhook, hooks?.finalize?.webhook, hooks?.customize?.webhook], endpointConfigs),
         syncReadiness(object.metadata.name ?? '', run.isStarted, state),
       ],
       parents: state.parents,

@@ -514,6 +514,16 @@ describe('a CompositeController', () => {
     expect(hook.calls).toEqual([])
   })
 
+  test('is accepted with the hosts of endpointConfigs that no webhook uses', async () => {
+    const secretRef = { name: 'user', namespace: 'default' }
+    await set({}, controller({ endpointConfigs: [{ host: 'elsewhere.test', basicAuth: { secretRef } }] }), fleet(['a']))
+    expect(await conditionOf('Accepted')).toEqual({
+      status: 'True',
+      reason: 'Accepted',
+      message: 'The spec can be carried out; no webhook uses the endpointConfigs of elsewhere.test',
+    })
+  })
+
   test('writes nothing after a restart when nothing changed', async () => {
     await set({}, controller(), fleet(['a', 'b']))
     const before = [await ships(), await live()]

@@ -336,6 +336,26 @@ describe('pods', () => {
     expect([spec(draft)['priority'], spec(draft)['preemptionPolicy']]).toEqual([7, 'Never'])
   })
 
+  test('may have sysctls whose segments begin and end with a letter or digit only', async () => {
+    const names = [
+      'foo-',
+      'kernel.shmmax',
+      'net/ipv4/tcp_syn-cookies',
+      'safe-and-unsafe',
+      '-a',
+      'a.-b',
+      'bar..',
+      'a_.b',
+    ]
+    const sysctls = names.map((name) => ({ name, value: '1' }))
+    const object = asObject(made(definition, pod({ securityContext: { sysctls } })))
+    const errors = (await definition.strategy.validate?.(object, contextOf([]))) ?? []
+    const refused = errors
+      .map(formatFieldError)
+      .map((error) => /Invalid value: "(.*?)": must have at most 253/.exec(error)?.[1])
+    expect(refused).toEqual(['foo-', '-a', 'a.-b', 'bar..', 'a_.b'])
+  })
+
   test('of an unknown priority class are rejected', () => {
     expect(() => made(definition, pod({ priorityClassName: 'nope' }))).toThrow(
       'no PriorityClass with name nope was found',

@@ -134,6 +134,27 @@ describe('on ConfigMaps', () => {
     expect(failureOf(await patch(`${maps}/a${query}`, type, body))).toEqual(expected)
   })
 
+  test('an address in the status of a load balancer is a VIP unless the patch says otherwise', async () => {
+    const services = '/api/v1/namespaces/default/services'
+    await api.post(services, { metadata: { name: 'lb' }, spec: { type: 'LoadBalancer', ports: [{ port: 80 }] } })
+    const ingress: readonly JsonObject[] = [
+      { ip: '203.0.113.1' },
+      { ip: '203.0.113.2', ipMode: 'Proxy' },
+      { hostname: 'a.example.com' },
+    ]
+    const contentType = 'application/merge-patch+json'
+    const { status, body } = await api.send(
+      'PATCH',
+      `${services}/lb/status`,
+      { status: { loadBalancer: { ingress } } },
+      { contentType },
+    )
+    expect([status, body['status']]).toEqual([
+      200,
+      { loadBalancer: { ingress: [{ ip: '203.0.113.1', ipMode: 'VIP' }, ...ingress.slice(1)] } },
+    ])
+  })
+
   test('a value of the wrong type is refused with the patched object in the message', async () => {
     const maps = await api.namespace('patch-type')
     await api.post(maps, { metadata: { name: 'a' }, data: { a: '1' } })

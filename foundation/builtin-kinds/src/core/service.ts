@@ -48,7 +48,10 @@ export const serviceStrategy: Strategy = {
     }
     if (hasNodePorts(spec['type'])) fillStrings(spec, { externalTrafficPolicy: 'Cluster' })
     if (spec['type'] !== 'ExternalName') fillStrings(spec, { internalTrafficPolicy: 'Cluster' })
-    if (spec['type'] === 'LoadBalancer') fill(spec, { allocateLoadBalancerNodePorts: true })
+    if (spec['type'] !== 'LoadBalancer') return
+    fill(spec, { allocateLoadBalancerNodePorts: true })
+    for (const point of draftsAt(object, 'status', 'loadBalancer', 'ingress'))
+      if (stringAt(point, 'ip') !== '') fill(point, { ipMode: 'VIP' })
   },
   prepareForCreate(object, context) {
     object['status'] = { loadBalancer: {} }

@@ -70,7 +70,8 @@ function idError(field: string, id: number): FieldError[] {
     : []
 }
 
-const sysctlName = /^([a-z0-9][-_a-z0-9]*[a-z0-9]?[./])*[a-z0-9][-_a-z0-9]*$/
+/** Kubernetes' expression, written so that every name is matched in one way only. */
+const sysctlName = /^([a-z0-9]+([-_]+[a-z0-9]+)*[./])*[a-z0-9]+([-_]+[a-z0-9]+)*$/
 
 function sysctlErrors(field: string, sysctls: readonly JsonObject[], spec: JsonObject): FieldError[] {
   const seen = new Set<string>()

@@ -476,6 +476,27 @@ test('a schedule that repeats a part thousands of times is validated once for al
   expect(await steps(5_000)).toBeLessThan(2 * (await steps(1)))
 })
 
+test('a policy of a Job that was changed is shown in its internal form', async () => {
+  const definition = definitionOf('batch', 'Job')
+  const job = (policies: JsonObject): JsonObject => ({
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: 'j' },
+    spec: { ...jobTemplate.spec, completionMode: 'Indexed', completions: 2, ...policies },
+  })
+  const rules = [{ action: 'Ignore', onPodConditions: [{ type: 'A', status: 'True' }] }]
+  const changed = made(
+    definition,
+    job({ podFailurePolicy: { rules }, successPolicy: { rules: [{ succeededCount: 1 }] } }),
+  )
+  const old = asObject(made(definition, job({})))
+  const errors = (await definition.strategy.validateUpdate?.(asObject(changed), old, contextOf([]))) ?? []
+  expect(errors.map(formatFieldError).filter((text) => /Policy: .*immutable/.test(text))).toEqual([
+    'spec.podFailurePolicy: Invalid value: {"Rules":[{"Action":"Ignore","OnExitCodes":null,"OnPodConditions":[{"Type":"A","Status":"True"}]}]}: field is immutable',
+    'spec.successPolicy: Invalid value: {"Rules":[{"SucceededIndexes":null,"SucceededCount":1}]}: field is immutable',
+  ])
+})
+
 test('a network policy builds one list of addresses for a block, whatever the number of its exceptions', async () => {
   const definition = definitionOf('networking.k8s.io', 'NetworkPolicy')
   using added = vi.spyOn(BlockList.prototype, 'addSubnet')

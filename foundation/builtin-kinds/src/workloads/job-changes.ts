@@ -3,6 +3,7 @@ import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
 import { fieldErrors, jsonEqual } from '@fairlead/kube'
 import { immutable, invalidStruct, nonNegative } from '../checks.ts'
 import { flagAt, has, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
+import { invalidInternal } from '../go-types/internal-form.ts'
 import { internalPodTemplate } from '../pods/pod-spec-difference.ts'
 
 /** Validates that the immutable fields of a Job are unchanged. */
@@ -11,10 +12,22 @@ export function jobChangeErrors(spec: JsonObject, old: JsonObject): FieldError[]
     ...completionChangeErrors(spec, old),
     ...immutable('spec.selector', spec['selector'], old['selector']),
     ...templateChangeErrors(spec, old),
-    ...['completionMode', 'podFailurePolicy', 'backoffLimitPerIndex', 'managedBy', 'successPolicy'].flatMap((field) =>
-      immutable(`spec.${field}`, spec[field], old[field]),
-    ),
+    ...immutable('spec.completionMode', spec['completionMode'], old['completionMode']),
+    ...immutablePolicy('podFailurePolicy', 'PodFailurePolicy', spec, old),
+    ...['backoffLimitPerIndex', 'managedBy'].flatMap((field) => immutable(`spec.${field}`, spec[field], old[field])),
+    ...immutablePolicy('successPolicy', 'SuccessPolicy', spec, old),
   ]
+}
+
+/** Validates that a policy is unchanged; it is shown in its internal form. */
+function immutablePolicy(field: string, type: string, spec: JsonObject, old: JsonObject): FieldError[] {
+  const errors = immutable(`spec.${field}`, spec[field], old[field])
+  const isSet = has(spec, field)
+  return errors.map((error) =>
+    isSet
+      ? invalidInternal(error.field, `k8s.io.api.batch.v1.${type}`, objectAt(spec, field), 'field is immutable')
+      : error,
+  )
 }
 
 /** Validates changes of completions, which are allowed for an indexed Job when parallelism changes alike. */

@@ -213,7 +213,11 @@ async function tracked(
   now: string,
 ): Promise<Draft> {
   // The fields of a version that the definition has dropped cannot be converted; the real server then tracks nothing.
-  if (live?.metadata.managedFields?.some(({ apiVersion }) => !hasVersion(scope.resource, apiVersion ?? ''))) {
+  const { isUnstructured } = originRules(scope.resource.definition)
+  if (
+    isUnstructured &&
+    live?.metadata.managedFields?.some(({ apiVersion }) => !hasVersion(scope.resource, apiVersion ?? ''))
+  ) {
     const { managedFields: _untracked, ...metadata } = draft.metadata
     return { ...draft, metadata }
   }
@@ -227,7 +231,7 @@ async function tracked(
         subresource: scope.subresource,
         now,
         resetFields: resetFields(scope.resource, scope.subresource),
-        mayMismatch: originRules(scope.resource.definition).isUnstructured,
+        mayMismatch: isUnstructured,
         ...versions,
       }),
       yieldIfLong,

@@ -27,7 +27,7 @@ import type { WriteOptions } from '../request/write-options.ts'
 import type { VersionDefinition } from '@fairlead/builtin-kinds'
 import { readApplied } from './apply.ts'
 import { builtinKind, readObject } from './request-object.ts'
-import { updateObject } from './update.ts'
+import { undeterminableName, updateObject } from './update.ts'
 import { decodePatched, patchSource, patchTypeOf, readPatch, patchedValue } from './patch.ts'
 import { draftOf } from './prepare.ts'
 import { objectKey } from './request-scope.ts'
@@ -119,6 +119,8 @@ interface ScaleChange {
 async function readUpdate(server: ServerDependencies, scope: RequestScope): Promise<ScaleChange> {
   const options = writeOptions('UpdateOptions', scope.query, scope.userAgent)
   const object = await readObject(server, scope, scaleKind, options.fieldValidation)
+  const { name } = isJsonObject(object['metadata']) ? object['metadata'] : { name: '' }
+  if (name === undefined || name === '') throw undeterminableName(scope)
   return { options, to: (current) => tracked(server, current, requestedScale(object, current, scope), options) }
 }
 

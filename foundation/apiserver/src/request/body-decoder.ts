@@ -329,6 +329,8 @@ function unregistered(kind: string, apiVersion: string): string {
 }
 
 function unrecognized(kind: string, message: string, bytes: Uint8Array | undefined): Error {
+  // The handler of DELETE passes the decoder's error as it is.
+  if (kind === 'DeleteOptions') return badRequest(message)
   return failure(
     400,
     'BadRequest',

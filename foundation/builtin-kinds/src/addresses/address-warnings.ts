@@ -39,7 +39,7 @@ export function rangeWarnings(field: string, text: string): string[] {
 }
 
 /** Returns the canonical form of an address; the URL parser writes IPv6 as RFC 5952 does. */
-function canonicalAddress(text: string): string {
+export function canonicalAddress(text: string): string {
   return text.includes(':') ? new URL(`http://[${text}]`).hostname.slice(1, -1) : text
 }
 

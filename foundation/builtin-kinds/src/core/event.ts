@@ -1,10 +1,11 @@
 // Events: one kind in two groups. Stored as core/v1, served as either; events.k8s.io is validated strictly.
 import type { FieldError, JsonObject, JsonValue, KubeObject, MutableJsonObject } from '@fairlead/kube'
-import { asJson, asObject, fieldErrors, jsonEqual, pathSegmentName, qualifiedName } from '@fairlead/kube'
+import { asJson, asObject, fieldErrors, isJsonObject, jsonEqual, pathSegmentName, qualifiedName } from '@fairlead/kube'
 import { messageOfKind } from '../go-types/message-type.ts'
 import type { Strategy } from '../definition/strategy.ts'
 import { immutable, invalidWith } from '../checks.ts'
 import { has, numberAt, objectAt, stringAt } from '../fields.ts'
+import { invalidInternal } from '../go-types/internal-form.ts'
 import { typedForm } from '../go-types/typed-form.ts'
 
 /** The strategy of events of the core group. */
@@ -134,6 +135,13 @@ function changeErrors(object: KubeObject, old: KubeObject): FieldError[] {
   const before = objectAt(old)
   return [
     ...(jsonEqual(now['series'] ?? null, before['series'] ?? null) ? [] : seriesErrors(object)),
-    ...fixedFields.flatMap(([field, shown]) => immutable(shown, now[field], before[field])),
+    ...fixedFields.flatMap(([field, shown]) => fixedErrors(shown, now[field], before[field])),
   ]
+}
+
+/** Like {@link immutable}; structs are shown in their internal form. */
+function fixedErrors(shown: string, now: JsonValue | undefined, before: JsonValue | undefined): FieldError[] {
+  if (!isJsonObject(now) || jsonEqual(now, before ?? null)) return immutable(shown, now, before)
+  const type = shown === 'source' ? 'k8s.io.api.core.v1.EventSource' : 'k8s.io.api.core.v1.ObjectReference'
+  return [invalidInternal(shown, type, now, 'field is immutable')]
 }

@@ -22,6 +22,7 @@ export const secretStrategy: Strategy = {
     delete object['stringData']
     fillStrings(object, { type: 'Opaque' })
   },
+  warnings: certificateWarnings,
   validate: secretErrors,
   validateUpdate: (object, old) => [
     ...immutable('type', object['type'] as string, old['type'] as string),
@@ -118,4 +119,34 @@ function dockerConfigErrors(data: Readonly<Record<string, string>>, key: string)
       return [fieldErrors.invalid(field, '<secret contents redacted>', error.message)]
     throw error
   }
+}
+
+/** Returns the warning about a certificate or key that Go's TLS could not load for want of its PEM block. */
+function certificateWarnings(object: KubeObject): string[] {
+  if (stringAt(object, 'type') !== 'kubernetes.io/tls') return []
+  const data = mapAt(object, 'data')
+  const certificate = blockTypes(data['tls.crt'] ?? '')
+  if (!certificate.includes('CERTIFICATE')) {
+    if (certificate.length === 1 && certificate[0]!.endsWith('PRIVATE KEY'))
+      return [
+        'tls: failed to find certificate PEM data in certificate input, but did find a private key; PEM inputs may have been switched',
+      ]
+    return [missingBlock('certificate', '"CERTIFICATE" PEM block', certificate)]
+  }
+  const key = blockTypes(data['tls.key'] ?? '')
+  if (key.some((type) => /(^| )PRIVATE KEY$/.test(type))) return []
+  return key.length === 1 && key[0] === 'CERTIFICATE'
+    ? ['tls: found a certificate rather than a key in the PEM for the private key']
+    : [missingBlock('key', 'PEM block with type ending in "PRIVATE KEY"', key)]
+}
+
+function missingBlock(input: string, wanted: string, found: readonly string[]): string {
+  return found.length === 0
+    ? `tls: failed to find any PEM data in ${input} input`
+    : `tls: failed to find ${wanted} in ${input} input after skipping PEM blocks of the following types: [${found.join(' ')}]`
+}
+
+function blockTypes(encoded: string): string[] {
+  const text = Buffer.from(encoded, 'base64').toString('latin1')
+  return [...text.matchAll(/^-----BEGIN ([^-\n]+)-----$/gm)].map(([, type]) => type!)
 }

@@ -1,7 +1,7 @@
 // Endpoints and EndpointSlices.
 import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
-import { fieldErrors, fieldPath, labelValue, qualifiedName } from '@fairlead/kube'
-import { addressWarnings } from '../addresses/address-warnings.ts'
+import { fieldErrors, fieldPath, goQuote, labelValue, qualifiedName } from '@fairlead/kube'
+import { addressWarnings, canonicalAddress } from '../addresses/address-warnings.ts'
 import { isIpAddress } from '../addresses/ip-address.ts'
 import { specialAddressErrors } from '../addresses/special-address.ts'
 import type { Strategy } from '../definition/strategy.ts'
@@ -141,6 +141,10 @@ function sliceAddressErrors(field: string, list: string, address: string, type: 
   if (type !== 'IPv4' && type !== 'IPv6') return []
   if (!isIpAddress(address)) return [fieldErrors.invalid(field, address, ipMessage)]
   const isOther = address.includes(':') !== (type === 'IPv6')
+  const canonical = canonicalAddress(address)
+  // Only IPv6 has been validated strictly since slices exist.
+  if (type === 'IPv6' && canonical !== address)
+    return [fieldErrors.invalid(field, address, `must be in canonical form (${goQuote(canonical)})`)]
   return [
     ...(isOther ? [fieldErrors.invalid(list, address, `must be an ${type} address`)] : []),
     ...specialAddressErrors(field, address),

@@ -149,11 +149,10 @@ function deploymentStatusErrors(status: JsonObject): FieldError[] {
 
 /** Checks that the number of hash collisions does not decrease. */
 export function collisionErrors(object: KubeObject, old: KubeObject): FieldError[] {
-  const [count, before] = [
-    numberAt(object, 'status', 'collisionCount') ?? 0,
-    numberAt(old, 'status', 'collisionCount') ?? 0,
-  ]
-  return count < before ? [fieldErrors.invalid('status.collisionCount', count, 'cannot be decremented')] : []
+  const [count, before] = [object, old].map((holder) => numberAt(holder, 'status', 'collisionCount'))
+  return before !== undefined && (count === undefined || count < before)
+    ? [fieldErrors.invalid('status.collisionCount', count ?? 0, 'cannot be decremented')]
+    : []
 }
 
 function progressDeadlineErrors(deadline: number | undefined, minReady: number): FieldError[] {

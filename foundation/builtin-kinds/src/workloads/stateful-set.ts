@@ -1,6 +1,6 @@
 // StatefulSets, DaemonSets and ControllerRevisions.
 import type { FieldError, JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
-import { fieldErrors, fieldPath, jsonEqual } from '@fairlead/kube'
+import { dns1123Label, fieldErrors, fieldPath, jsonEqual } from '@fairlead/kube'
 import type { Strategy } from '../definition/strategy.ts'
 import { messageType } from '../go-types/message-type.ts'
 import {
@@ -66,6 +66,7 @@ export const statefulSetStrategy: Strategy = {
     fillStrings(ensureAt(spec, 'persistentVolumeClaimRetentionPolicy'), { whenDeleted: 'Retain', whenScaled: 'Retain' })
     for (const claim of draftsAt(spec, 'volumeClaimTemplates')) defaultClaimTemplate(claim)
   },
+  validateName: (name, prefix) => dns1123Label(prefix ? name.replace(/-$/, 'a') : name),
   validate: (object) => statefulSetErrors(object),
   validateUpdate: (object, old) => [
     ...statefulSetErrors(object, true),

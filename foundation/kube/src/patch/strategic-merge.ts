@@ -224,7 +224,7 @@ function mergeField(
 ): readonly JsonValue[] {
   if (field.strategy !== 'merge') return patch
   if (original.length === 0 && patch.length === 0) return original
-  if (elementsAreMaps([...original, ...patch])) return mergeMaps(original, patch, field)
+  if (elementsAreMaps(original, patch)) return mergeMaps(original, patch, field)
   if (isDeletion) {
     const deleted = new Set(patch)
     return original.filter((element) => !deleted.has(element))
@@ -233,12 +233,13 @@ function mergeField(
 }
 
 /** Checks that all elements are maps, or all are scalars of one type; other lists cannot be merged. */
-function elementsAreMaps(elements: readonly JsonValue[]): boolean {
+function elementsAreMaps(...lists: readonly (readonly JsonValue[])[]): boolean {
+  const elements = lists.flat(1) as readonly JsonValue[]
   const [first] = elements.map(goTypeName)
   for (const element of elements) {
     if (isJsonArray(element)) throw new StrategicMergeError('ListOfLists', 'lists of lists are not supported')
     if (goTypeName(element) !== first) {
-      throw notApplicable(`list element types are not identical: ${first}, ${goTypeName(element)}`)
+      throw notApplicable(`list element types are not identical: ${formatGoValue(lists as JsonValue)}`)
     }
   }
   return first === 'map[string]interface {}'

@@ -1,7 +1,7 @@
-// The subresources of Pods that are more than a view of the Pod.
+// The subresources of Pods that are more than a view of the Pod, and the proxies of services and nodes.
 import type { ResourceHandlers } from '../resource-handlers.ts'
 import { handleBinding } from './binding.ts'
-import { refuseConnection } from './connection.ts'
+import { refuseConnection, refuseProxy } from './connection.ts'
 import { handleEviction } from './eviction.ts'
 import { logHandler } from './log.ts'
 import type { PodLogs } from './log.ts'
@@ -17,5 +17,7 @@ export function podHandlers(logs?: PodLogs): ResourceHandlers {
     'pods/attach': refuseConnection,
     'pods/portforward': refuseConnection,
     'pods/proxy': refuseConnection,
+    'services/proxy': refuseProxy,
+    'nodes/proxy': refuseProxy,
   }
 }

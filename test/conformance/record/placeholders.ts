@@ -81,7 +81,7 @@ export class Placeholders {
       .replace(/resourceVersion: "\d+"/g, 'resourceVersion: <rv>')
       .replace(/"resourceVersion": "\d+"/g, '"resourceVersion": "<rv>"')
       .replace(/[IWEF]\d{4} \d{2}:\d{2}:\d{2}\.\d+\s+\d+ [^\]]*\]/g, '<klog>')
-      .replace(/(?<=\s)(?:\d+(?:y|d|h|m|s))+(?=\s|$)/g, '<age>')
+      .replace(/(?<=\s)(?:\d+(?:y|d|h|m|s))+(?=[\s)]|$)/g, '<age>')
       .replace(/\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} [+\-\w]+/g, '<rfc1123-time>')
       .replace(/\/tmp\/[^\s"]*/g, '<tmp>')
   }

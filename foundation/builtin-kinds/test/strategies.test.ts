@@ -497,6 +497,31 @@ test('a policy of a Job that was changed is shown in its internal form', async (
   ])
 })
 
+test.each([
+  [
+    'those of its containers together, then its limits',
+    { limits: { cpu: '4', memory: '1Gi' } },
+    { limits: { cpu: '4', memory: '1Gi' }, requests: { cpu: '2', memory: '1Gi' } },
+    'Burstable',
+  ],
+  [
+    'its own',
+    { limits: { cpu: '4' }, requests: { cpu: '3' } },
+    { limits: { cpu: '4' }, requests: { cpu: '3' } },
+    'Burstable',
+  ],
+  ['none without limits of its own', {}, {}, 'BestEffort'],
+])('the requests of a whole pod are %s', (_name, resources, expected, qosClass) => {
+  const definition = definitionOf('', 'Pod')
+  const container = (name: string, cpu: string): JsonObject => ({ name, image: 'i', resources: { requests: { cpu } } })
+  const spec = { resources, containers: [container('a', '500m'), container('b', '1500m')] }
+  const pod = made(definition, { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec })
+  expect([(pod['spec'] as JsonObject)['resources'], (pod['status'] as JsonObject)['qosClass']]).toEqual([
+    expected,
+    qosClass,
+  ])
+})
+
 test('a network policy builds one list of addresses for a block, whatever the number of its exceptions', async () => {
   const definition = definitionOf('networking.k8s.io', 'NetworkPolicy')
   using added = vi.spyOn(BlockList.prototype, 'addSubnet')

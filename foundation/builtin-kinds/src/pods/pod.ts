@@ -17,6 +17,7 @@ import {
 } from '../fields.ts'
 import { defaultPodSpec } from './pod-spec-defaults.ts'
 import { messageType } from '../go-types/message-type.ts'
+import { requestsOfPod } from './pod-level-requests.ts'
 import { podChangeErrors, withEphemeralContainers, withResources } from './pod-changes.ts'
 import { podSpecErrors, standalonePodErrors } from './pod-spec-validation.ts'
 import { podStatusErrors } from './pod-status-validation.ts'
@@ -47,6 +48,7 @@ export const podStrategy: Strategy = {
     if (spec === undefined) return
     if ((numberAt(spec, 'terminationGracePeriodSeconds') ?? 0) < 0) spec['terminationGracePeriodSeconds'] = 1
     requestsFromLimits(spec)
+    requestsOfPod(spec)
     defaultPodSpec(spec)
     fill(spec, { enableServiceLinks: true })
     if (flagAt(spec, 'hostNetwork')) hostPortsFromContainerPorts(spec)

@@ -1,15 +1,18 @@
-// A pod's quality of service class, from the resources of its containers.
+// A pod's quality of service class, from its own resources or those of its containers.
 import type { JsonObject } from '@fairlead/kube'
 import { compareQuantities, parseQuantity } from '@fairlead/kube'
-import { mapAt, objectsAt } from '../fields.ts'
+import { has, mapAt, objectsAt } from '../fields.ts'
 
 const counted = ['cpu', 'memory']
 
 /** Returns `Guaranteed`, `Burstable` or `BestEffort`. */
 export function qualityOfService(spec: JsonObject): 'Guaranteed' | 'Burstable' | 'BestEffort' {
-  const containers = [...objectsAt(spec, 'initContainers'), ...objectsAt(spec, 'containers')].map((container) => ({
-    requests: amounts(mapAt(container, 'resources', 'requests')),
-    limits: amounts(mapAt(container, 'resources', 'limits')),
+  const consumers = has(spec, 'resources')
+    ? [spec]
+    : [...objectsAt(spec, 'initContainers'), ...objectsAt(spec, 'containers')]
+  const containers = consumers.map((consumer) => ({
+    requests: amounts(mapAt(consumer, 'resources', 'requests')),
+    limits: amounts(mapAt(consumer, 'resources', 'limits')),
   }))
   if (containers.every(({ requests, limits }) => requests.size === 0 && limits.size === 0)) return 'BestEffort'
   const guaranteed = containers.every(({ requests, limits }) =>

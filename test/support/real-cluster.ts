@@ -67,7 +67,9 @@ export class RealCluster implements AsyncDisposable {
       processes.push(child)
       return child
     }
+    let isStopping = false
     const stop = async (): Promise<void> => {
+      isStopping = true
       for (const child of processes.toReversed()) {
         if (child.exitCode !== null) continue
         const ended = new Promise((resolve) => child.once('exit', resolve))
@@ -125,6 +127,9 @@ export class RealCluster implements AsyncDisposable {
       `--service-account-signing-key-file=${file('sa.key')}`,
       '--disable-admission-plugins=ServiceAccount',
     ])
+    serving.once('exit', (code, signal) => {
+      if (!isStopping) console.error(`The API server ended with ${code ?? signal}:\n${logs.join('').slice(-3000)}`)
+    })
     const deadline = performance.now() + readyMs
     while (!(await isReady(port))) {
       if (performance.now() > deadline || serving.exitCode !== null) {

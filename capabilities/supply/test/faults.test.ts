@@ -119,6 +119,13 @@ describe('a kind that can no longer be read while the controllers run', () => {
           }
           const { status } = await stage.owner('team-a/app', (one) => conditionsOf(one)['Ready']?.[0] !== 'True')
           expect(status?.resources?.map(({ stampedRef }) => stampedRef?.name)).toEqual(['app-image', 'app-source'])
+          const [submitted, healthy] = ['ResourcesSubmitted', 'ResourcesHealthy'].map(
+            (type) => conditionsOf({ status })[type]?.[0],
+          )
+          // The kind of the objects themselves says nothing about what was submitted before.
+          expect([submitted, healthy]).toEqual(
+            plural === 'things.test.run' ? [expect.any(String), 'Unknown'] : ['Unknown', 'Unknown'],
+          )
           disturbance.heal()
           for (let minute = 0; minute < 10; minute++) {
             await clock.advance(60_000)

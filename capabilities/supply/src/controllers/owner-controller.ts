@@ -6,12 +6,12 @@ import type { Controller, EventRecorder, Informer, Manager, ReconcileContext, Re
 import { findCondition, formatKey, formatTime, isTerminating, keyOf } from '@fairlead/kube'
 import type { Condition } from '@fairlead/kube'
 import type { Blueprint, Owner, ResourceStatus } from '../api.ts'
-import { verdict } from '../engine/conditions/condition.ts'
+import { conditionOf, verdict } from '../engine/conditions/condition.ts'
 import type { Verdict } from '../engine/conditions/condition.ts'
 import { isKept } from '../engine/orphans.ts'
 import { blueprintCondition, realizedConditions, withReady } from '../engine/owner-conditions.ts'
 import { realize } from '../engine/realize.ts'
-import { hasNewOutput, notEvaluated, resourceStatus } from '../engine/realized-resource.ts'
+import { hasNewOutput, notEvaluated, notEvaluatedNow, resourceStatus } from '../engine/realized-resource.ts'
 import type { RealizedResource } from '../engine/realized-resource.ts'
 import {
   bestMatches,
@@ -203,8 +203,12 @@ export class OwnerController {
 
   /** Reports that a kind that decides about the owner cannot be read now; all that is known of it stays. */
   async #reportUnknown(context: ReconcileContext<Owner>, readiness: Verdict): Promise<Result> {
-    const conditions = withReady([blueprintCondition(this.#chain.ownerKind, readiness)])
     const { status } = context.object
+    const carried = ['ResourcesSubmitted', 'ResourcesHealthy'].flatMap((type) => {
+      const last = findCondition(status?.conditions, type)
+      return last === undefined ? [] : [conditionOf(type, notEvaluatedNow(last))]
+    })
+    const conditions = withReady([blueprintCondition(this.#chain.ownerKind, readiness), ...carried])
     await this.#report(context, {
       conditions,
       resources: this.#notEvaluated(context),

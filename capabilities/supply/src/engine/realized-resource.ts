@@ -69,6 +69,11 @@ export function resourceStatus(
 export function reportedHealth(healthy: Verdict | undefined, carried: ResourceStatus | undefined): Verdict | undefined {
   const last = findCondition(carried?.conditions, 'Healthy')
   if (healthy === undefined || last === undefined || carried?.stampedRef === undefined) return healthy
+  return notEvaluatedNow(last)
+}
+
+/** Returns what to report of a condition that could not be evaluated in this pass: Unknown, with its last value. */
+export function notEvaluatedNow(last: Condition): Verdict {
   if (last.reason === 'NotEvaluated') return verdict('Unknown', last.reason, last.message)
   const known = last.message === '' ? last.reason : `${last.reason}: ${last.message}`
   return verdict('Unknown', 'NotEvaluated', `not evaluated now; it was ${last.status} (${known})`)

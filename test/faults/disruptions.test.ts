@@ -6,9 +6,9 @@ import { tryScenario } from './scenario-trial.ts'
 import { problemsOf, titleOf, disruptionsOf } from './disruptions.ts'
 
 /** One in so many disruptions is tried here; a prime, so that all rights, faults and times have their share. */
-const sampling = 97
+const sampling = 151
 /** The same for scenarios whose controllers work by the real clock. */
-const slowSampling = 127
+const slowSampling = 199
 /**
  * Always tried: the list that follows contains a change of a user below the controller's own status write; parents wait
  * for the revisions of a rollout to be known; a deletion was answered with 404.

@@ -80,6 +80,7 @@ metadata: {name: flags}
 spec:
   resources: [{apiVersion: apps/v1, resource: statefulsets}]
   attachments: [{apiVersion: v1, resource: services}]
+  hooks: {customize: {webhook: {url: "http://hook.ns/customize"}}}
 `,
     )
     const { out } = await runCommand('rbac', { filename: [path] }, { names: [] } as never)
@@ -90,6 +91,9 @@ spec:
       { apiGroups: [group], resources: [`${parent}/finalizers`], verbs: ['update'] },
       { apiGroups: [''], resources: [of], verbs: child },
     ]
+    expect(out.match(/^#.*$/gm)).toEqual([
+      '# The customize hook of DecoratorController flags asks for related kinds: add get, list and watch for each.',
+    ])
     expect(parseYamlDocuments(out)).toMatchObject([
       {
         metadata: { name: 'fairlead:composite:fleets' },

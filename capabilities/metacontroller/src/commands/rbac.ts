@@ -35,8 +35,17 @@ export async function run(context: CommandContext<Options, { readonly names: rea
     throw new CommandError(
       `There is no MapController, CompositeController or DecoratorController in ${files.join(', ')}`,
     )
-  context.out(stringifyYamlDocuments(roles))
+  context.out(found.flatMap(noteOnCustomize).join('') + stringifyYamlDocuments(roles))
   return exitCode.ok
+}
+
+/** Returns a YAML comment where a customize hook decides which kinds are read. */
+function noteOnCustomize(object: KubeObject): readonly string[] {
+  const { hooks } = (object['spec'] ?? {}) as Partial<CompositeController['spec']>
+  if (object.apiVersion !== apiVersion || hooks?.customize === undefined) return []
+  return [
+    `# The customize hook of ${object.kind} ${object.metadata.name ?? ''} asks for related kinds: add get, list and watch for each.\n`,
+  ]
 }
 
 function rolesOf(

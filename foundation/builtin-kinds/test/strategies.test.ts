@@ -536,6 +536,48 @@ test('a network policy builds one list of addresses for a block, whatever the nu
   expect(added).toHaveBeenCalledTimes(1)
 })
 
+test('the variables of a policy are compiled once each, in the scope of those before them', async () => {
+  const definition = definitionOf('admissionregistration.k8s.io', 'ValidatingAdmissionPolicy')
+  const errorsOf = async (variables: readonly JsonObject[]): Promise<readonly string[]> => {
+    const spec = { variables, validations: [{ expression: 'true' }] }
+    const body = {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingAdmissionPolicy',
+      metadata: { name: 'p' },
+    }
+    const errors = await definition.strategy.validate?.(asObject(made(definition, { ...body, spec })), contextOf([]))
+    return (errors ?? [])
+      .map(({ field, detail }) => `${field}: ${detail}`)
+      .filter((text) => text.startsWith('spec.variables'))
+  }
+  expect(
+    await errorsOf([
+      { name: 'a', expression: '1' },
+      { name: 'b', expression: 'variables.a + 1' },
+    ]),
+  ).toEqual([])
+  const [own, later, unnamed] = await errorsOf([
+    { name: 'a', expression: 'variables.a' },
+    { name: 'b', expression: 'variables.c' },
+    { name: '', expression: '' },
+    { name: 'c', expression: '1' },
+  ])
+  expect([own, later]).toEqual([
+    expect.stringContaining("undeclared reference to 'variables'"),
+    expect.stringContaining("undefined field 'c'"),
+  ])
+  expect(unnamed).toContain('spec.variables[2].name')
+  await using counter = await StepCounter.start()
+  const many = (count: number) => async (): Promise<void> => {
+    await errorsOf(
+      Array.from({ length: count }, (_, n) => ({ name: `v${n}`, expression: n === 0 ? '1' : `variables.v${n - 1}` })),
+    )
+  }
+  await counter.count(many(10))
+  // Ten times as many: a hundred times the steps when each compiles those before it.
+  expect(await counter.count(many(200))).toBeLessThan(20 * (await counter.count(many(20))))
+})
+
 test('a LimitRange with thousands of resources is read once for all', async () => {
   const definition = definitionOf('', 'LimitRange')
   const reads = async (resources: number): Promise<number> => {

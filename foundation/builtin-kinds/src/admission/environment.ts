@@ -90,15 +90,15 @@ export function compileVariables(
   variables: readonly { readonly name?: string; readonly expression?: string }[],
   declarations: Declarations,
 ): VariableScope {
-  let scope = declarations
+  // Grows with each variable: a copy for each takes seconds for thousands of them.
   const known = new Map<string, CelType>()
+  const scope = { ...declarations, variables: objectOf('kubernetes.variables', known) }
   const compiled = variables.map(({ name = '', expression = '' }) => {
-    const variable = { name, expression: new Expression(expression, scope) }
+    const variable = { name, expression: new Expression(expression, known.size === 0 ? declarations : scope) }
     known.set(name, variable.expression.program?.type ?? types.dyn)
-    scope = { ...declarations, variables: objectOf('kubernetes.variables', new Map(known)) }
     return variable
   })
-  return { variables: compiled, declarations: scope }
+  return { variables: compiled, declarations: known.size === 0 ? declarations : scope }
 }
 
 /** Returns the declarations of a policy without its variables. */

@@ -6,7 +6,7 @@ import type { CelType } from '@fairlead/kube/cel'
 import { invalidWith, oneOf } from '../checks.ts'
 import { has, objectsAt, stringAt } from '../fields.ts'
 import { authorizerDeclaration, compileVariables, policyDeclarations, requestDeclarations } from './environment.ts'
-import type { Declarations, PolicyParams } from './environment.ts'
+import type { CompiledVariable, Declarations, PolicyParams } from './environment.ts'
 import { Expression } from './expression.ts'
 
 const maxConditions = 64
@@ -38,12 +38,12 @@ export function policyExpressionErrors(policy: KubeObject, spec: JsonObject, sam
   const plain = policyDeclarations(policy as PolicyParams)
   const ruleDeclarations = { ...plain, ...authorizerDeclaration }
   const [validations, annotations] = [objectsAt(spec, 'validations'), objectsAt(spec, 'auditAnnotations')]
-  const { declarations } = compileVariables(objectsAt(spec, 'variables'), ruleDeclarations)
+  const { variables, declarations } = compileVariables(objectsAt(spec, 'variables'), ruleDeclarations)
   const { authorizer: _authorizer, ...messageDeclarations } = declarations
   const errors = sameConditions
     ? []
     : conditionsErrors('spec.matchConditions', objectsAt(spec, 'matchConditions'), ruleDeclarations)
-  errors.push(...variablesErrors(objectsAt(spec, 'variables'), ruleDeclarations))
+  errors.push(...variables.flatMap(variableErrors))
   if (validations.length === 0 && annotations.length === 0) {
     const fields = ['spec.validations', 'spec.auditAnnotations']
     return [...errors, ...fields.map((field) => fieldErrors.required(field, atLeastOne))]
@@ -75,20 +75,15 @@ function conditionsErrors(path: string, conditions: readonly JsonObject[], decla
   return errors
 }
 
-function variablesErrors(variables: readonly JsonObject[], declarations: Declarations): FieldError[] {
-  return variables.flatMap((variable, index) => {
-    const place = fieldPath('spec.variables', index)
-    const name = stringAt(variable, 'name')
-    const text = stringAt(variable, 'expression')
-    const errors: FieldError[] = []
-    if (name.trim() === '') errors.push(fieldErrors.required(`${place}.name`, 'name is not specified'))
-    else if (!identifier.test(name) || reserved.has(name))
-      errors.push(fieldErrors.invalid(`${place}.name`, name, 'must be a valid CEL identifier'))
-    if (text.trim() === '')
-      return [...errors, fieldErrors.required(`${place}.expression`, 'expression is not specified')]
-    const scope = compileVariables(variables.slice(0, index), declarations).declarations
-    return [...errors, ...expressionErrors(`${place}.expression`, text, scope)]
-  })
+function variableErrors({ name, expression: { text, problem } }: CompiledVariable, index: number): FieldError[] {
+  const place = fieldPath('spec.variables', index)
+  const errors: FieldError[] = []
+  if (name.trim() === '') errors.push(fieldErrors.required(`${place}.name`, 'name is not specified'))
+  else if (!identifier.test(name) || reserved.has(name))
+    errors.push(fieldErrors.invalid(`${place}.name`, name, 'must be a valid CEL identifier'))
+  if (text.trim() === '') errors.push(fieldErrors.required(`${place}.expression`, 'expression is not specified'))
+  else if (problem !== undefined) errors.push(fieldErrors.invalid(`${place}.expression`, text, problem))
+  return errors
 }
 
 function validationErrors(

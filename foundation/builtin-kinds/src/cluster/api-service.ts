@@ -1,6 +1,6 @@
 // APIServices.
 import type { FieldError, KubeObject } from '@fairlead/kube'
-import { fieldErrors } from '@fairlead/kube'
+import { fieldErrors, formatTime } from '@fairlead/kube'
 import type { Strategy } from '../definition/strategy.ts'
 import { ensureAt, fill, flagAt, has, numberAt, objectAt, stringAt } from '../fields.ts'
 
@@ -17,7 +17,7 @@ export const apiServiceStrategy: Strategy = {
         {
           type: 'Available',
           status: 'True',
-          lastTransitionTime: `${new Date(now).toISOString().slice(0, 19)}Z`,
+          lastTransitionTime: formatTime(now),
           reason: 'Local',
           message: 'Local APIServices are always available',
         },

@@ -20,7 +20,8 @@ export const refuseConnection: ResourceHandler = async (server, scope) => {
 export const refuseProxy: ResourceHandler = async ({ store }, scope) => {
   const { definition } = scope.resource
   // The name may have a scheme and a port beside it: `https:name:port`.
-  const name = scope.name.split(':').at(scope.name.split(':').length > 1 ? 1 : 0)!
+  const [first = '', second] = scope.name.split(':')
+  const name = second ?? first
   if ((await store.get(resourceName(definition), objectKey(scope, name), undefined, scope.signal)) === undefined)
     throw notFound(definition, name)
   if (definition.plural === 'services')

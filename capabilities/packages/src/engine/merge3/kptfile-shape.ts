@@ -1,5 +1,5 @@
-// Shape of a Kptfile: functions, readiness gates and conditions merge by key. Its name is the local package's own, and
-// so is the upstream of the package that is updated.
+// Shape of a Kptfile: functions, readiness gates and conditions merge by key. Its name and namespace are the local
+// package's own, and so is the upstream of the package that is updated.
 import type { JsonValue } from '@fairlead/kube'
 import { isJsonObject } from '@fairlead/kube'
 import type { Shape } from './shape.ts'
@@ -12,7 +12,7 @@ const conditions: Shape = { list: { type: 'map', keyOf: byKeys(['type']) } }
 /** Returns the shape of a Kptfile: of the package that is updated, or of one below it. */
 export function kptfileShape(isRoot: boolean): Shape {
   const fields: Readonly<Record<string, Shape>> = {
-    metadata: { field: (name) => (name === 'name' ? local : undefined) },
+    metadata: { field: (name) => (name === 'labels' || name === 'annotations' ? undefined : local) },
     info: { field: (name) => (name === 'readinessGates' ? gates : undefined) },
     pipeline: { field: () => ({ list: { type: 'map', keyOf: functionKey } }) },
     // What the last render of the local package did.

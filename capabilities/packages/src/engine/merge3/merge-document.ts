@@ -6,10 +6,12 @@ import { formatDocument } from '../yaml/format.ts'
 import type { SequenceIndent } from '../yaml/sequence-indent.ts'
 import { sequenceIndentOf } from '../yaml/sequence-indent.ts'
 import type { YamlDocument } from '../yaml/yaml-document.ts'
+import { isKptfile } from '../yaml/yaml-file.ts'
 import type { ConflictPolicy } from './conflict.ts'
 import { equalNodes } from './equal-nodes.ts'
 import type { FieldConflict } from './merge-nodes.ts'
 import { NodeMerge } from './merge-nodes.ts'
+import { giveCommentsToFirstKeys } from './three-way-comments.ts'
 import type { Shape } from './shape.ts'
 
 /** The outcome of a merge of one document. */
@@ -33,17 +35,23 @@ export function mergeDocument(
 ): MergedDocument {
   if (base?.source === upstream.source || upstream.source === local.source)
     return { source: local.source, conflicts: [] }
-  const document = withoutAliases(local.parse())
-  const before = base === undefined ? undefined : withoutAliases(base.parse())
-  const theirs = withoutAliases(upstream.parse())
-  const merge = new NodeMerge(policy)
+  const document = nodesOf(local)
+  const before = base === undefined ? undefined : nodesOf(base)
+  const theirs = nodesOf(upstream)
+  // A Kptfile's fields have an order of their own.
+  const merge = new NodeMerge({ policy, sortsNewFields: !isKptfile(local.path) })
   const contents = merge.merge(before?.contents, theirs.contents, document.contents, shape, '')
-  const { conflicts } = merge
-  if (equalNodes(contents, withoutAliases(local.parse()).contents)) return { source: local.source, conflicts }
+  merge.comments.merge(before, theirs, document)
+  const { comments, conflicts } = merge
+  if (!comments.hasChanged && equalNodes(contents, nodesOf(local).contents)) return { source: local.source, conflicts }
   document.contents = contents as typeof document.contents
-  if (theirs.commentBefore !== before?.commentBefore && document.commentBefore === before?.commentBefore)
-    document.commentBefore = theirs.commentBefore
   return { source: formatFor(local.path, document, local.source), conflicts }
+}
+
+function nodesOf(document: YamlDocument): Document.Parsed {
+  const nodes = withoutAliases(document.parse())
+  giveCommentsToFirstKeys(nodes)
+  return nodes
 }
 
 /** Returns the text of a document for its file: JSON where the name of the file says so. */

@@ -8,6 +8,7 @@ import type { ConflictPolicy } from './conflict.ts'
 import { yamlOf } from './conflict.ts'
 import { equalNodes, isNull } from './equal-nodes.ts'
 import type { ElementKey, Shape } from './shape.ts'
+import { CommentMerge } from './three-way-comments.ts'
 
 /** A value, null for an empty one, undefined for an absent one. */
 type Value = Node | null | undefined
@@ -22,14 +23,24 @@ export interface FieldConflict {
   readonly taken: 'upstream' | 'local'
 }
 
+/** Options of a {@link NodeMerge}. */
+export interface NodeMergeOptions {
+  readonly policy: ConflictPolicy
+  /** Fields that upstream adds come in alphabetical order, as kpt writes them; else in upstream's. */
+  readonly sortsNewFields: boolean
+}
+
 /** Merges nodes of one resource and collects its conflicts. */
 export class NodeMerge {
   readonly conflicts: FieldConflict[] = []
+  readonly comments: CommentMerge = new CommentMerge()
   readonly #takesUpstream: boolean
+  readonly #sortsNewFields: boolean
   readonly #yaml = yamlLibrary()
 
-  constructor(policy: ConflictPolicy) {
+  constructor({ policy, sortsNewFields }: NodeMergeOptions) {
     this.#takesUpstream = policy !== 'local'
+    this.#sortsNewFields = sortsNewFields
   }
 
   /**
@@ -37,7 +48,20 @@ export class NodeMerge {
    * lists as their shape says; everything else is one value.
    */
   merge(base: Value, upstream: Value, local: Value, shape: Shape | undefined, path: string): Value {
-    if (shape?.isLocal === true || equalNodes(base, upstream) || equalNodes(upstream, local)) return local
+    if (shape?.isLocal === true) return local
+    // An explicit null asks for no value, unless the base has one too.
+    if (isExplicitNull(local) && !isExplicitNull(base)) {
+      if (!equalNodes(base, upstream) && !isNull(upstream)) this.#report(base, upstream, local, path, 'local')
+      return undefined
+    }
+    if (isExplicitNull(upstream) && !isExplicitNull(base)) {
+      if (isNull(local) || equalNodes(base, local)) return undefined
+      return this.#conflict(base, upstream, local, path)
+    }
+    if (equalNodes(base, upstream) || equalNodes(upstream, local)) {
+      this.comments.mergeKept(base, upstream, local)
+      return local
+    }
     if (this.#areMaps(base, upstream, local))
       return this.#mergeMaps(base as YAMLMap, upstream as YAMLMap, local as YAMLMap, shape, path)
     const list = shape?.list
@@ -47,13 +71,9 @@ export class NodeMerge {
       if (keyed !== undefined && this.#yaml.isSeq(upstream) && this.#yaml.isSeq(local))
         return this.#mergeLists(keyed, local, list.type === 'map' ? list.element : undefined, path)
     }
-    if (equalNodes(base, local)) return this.#taken(base, upstream, local)
-    // An explicit null where the base had a value asks for no value, whatever upstream has.
-    if (local === null || (local !== undefined && isNull(local) && !isNull(base))) {
-      this.#report(base, upstream, local, path, 'local')
-      return undefined
-    }
-    return this.#conflict(base, upstream, local, path)
+    return equalNodes(base, local)
+      ? this.#taken(base, upstream, local, shape)
+      : this.#conflict(base, upstream, local, path, shape)
   }
 
   /** At least two of the three are maps and the other is a map or absent. */
@@ -68,26 +88,42 @@ export class NodeMerge {
     return values.every((value) => isNull(value) || this.#yaml.isSeq(value))
   }
 
-  #conflict(base: Value, upstream: Value, local: Value, path: string): Value {
+  #conflict(base: Value, upstream: Value, local: Value, path: string, shape?: Shape): Value {
     const taken = this.#takesUpstream ? 'upstream' : 'local'
     this.#report(base, upstream, local, path, taken)
-    return this.#takesUpstream ? this.#taken(base, upstream, local) : local
+    return this.#takesUpstream ? this.#taken(base, upstream, local, shape) : local
   }
 
   #report(base: Value, upstream: Value, local: Value, path: string, taken: FieldConflict['taken']): void {
     this.conflicts.push({ path, base: yamlOf(base), ours: yamlOf(local), theirs: yamlOf(upstream), taken })
   }
 
-  /** Returns a copy of upstream's value, without null where the base had a value. Local quotes and comments stay. */
-  #taken(base: Value, upstream: Value, local: Value): Value {
+  /** Returns a copy of upstream's value with its comments, in the style of the local one. */
+  #taken(base: Value, upstream: Value, local: Value, shape: Shape | undefined): Value {
     if (upstream === undefined || (isNull(upstream) && !isNull(base))) return undefined
     if (upstream === null) return null
     const copy = upstream.clone() as Node
-    const { isScalar } = this.#yaml
-    if (!isScalar(copy) || !isScalar(local)) return copy
-    if (copy.comment === (isScalar(base) ? base.comment : undefined)) copy.comment = local.comment
-    if (typeof copy.value === 'string' && copy.type === 'PLAIN' && isQuoted(local)) copy.type = local.type
+    const { isCollection, isScalar } = this.#yaml
+    if (local === undefined && this.#sortsNewFields) this.#sortFields(copy, shape)
+    if (isScalar(copy) && isScalar(local) && typeof copy.value === 'string' && typeof local.value === 'string') {
+      if (copy.type !== local.type) delete copy.source
+      copy.type = local.type
+    }
+    if (isCollection(copy) && isCollection(local) && copy.items.length > 0) copy.flow = local.flow
     return copy
+  }
+
+  /** Puts the fields of maps in order, and those of list elements that merge by key. Other lists are one value. */
+  #sortFields(node: Node, shape: Shape | undefined): void {
+    const { isMap, isSeq } = this.#yaml
+    if (isMap(node)) {
+      node.items.sort((a, b) => compareKeys(keyOf(a.key), keyOf(b.key)))
+      for (const { key, value } of node.items as Pair<Node, Node | null>[])
+        if (value !== null) this.#sortFields(value, shape?.field?.(keyOf(key)))
+    }
+    const list = shape?.list
+    if (isSeq(node) && list?.type === 'map')
+      for (const item of node.items as Node[]) this.#sortFields(item, list.element)
   }
 
   #mergeMaps(
@@ -102,6 +138,7 @@ export class NodeMerge {
     const ours = pairsOf(local)
     const items: Pair<Node, Node | null>[] = []
     for (const [name, pair] of ours) {
+      const other = theirs.get(name)
       const value = this.merge(
         valueAt(before, name),
         valueAt(theirs, name),
@@ -110,11 +147,13 @@ export class NodeMerge {
         join(path, name),
       )
       if (value === undefined) continue
+      if (other !== undefined) this.comments.merge(before.get(name)?.key, other.key, pair.key)
       pair.value = value
       items.push(pair)
     }
-    for (const [name, pair] of theirs) {
-      if (ours.has(name)) continue
+    const added = [...theirs].filter(([name]) => !ours.has(name))
+    if (this.#sortsNewFields) added.sort(([a], [b]) => compareKeys(a, b))
+    for (const [name, pair] of added) {
       const value = this.merge(valueAt(before, name), pair.value, undefined, shape?.field?.(name), join(path, name))
       if (value === undefined) continue
       const copy = pair.clone() as Pair<Node, Node | null>
@@ -123,8 +162,8 @@ export class NodeMerge {
     }
     const isEmptied = items.length === 0 && (upstream === undefined || local === undefined || upstream.items.length > 0)
     if (isEmptied) return undefined
+    if (local !== undefined && upstream !== undefined) this.comments.merge(base, upstream, local)
     const map = local ?? (upstream!.clone() as YAMLMap)
-    if (local !== undefined && local.items.length === 0) map.flow = upstream?.flow
     map.items = items
     return map
   }
@@ -165,8 +204,8 @@ export class NodeMerge {
   #mergeElement(base: Value, upstream: Value, local: Value, shape: Shape | undefined, path: string): Value {
     if (upstream !== undefined && local !== undefined) return this.merge(base, upstream, local, shape, path)
     if (equalNodes(base, upstream)) return local
-    if (equalNodes(base, local)) return this.#taken(base, upstream, local)
-    return this.#conflict(base, upstream, local, path)
+    if (equalNodes(base, local)) return this.#taken(base, upstream, local, shape)
+    return this.#conflict(base, upstream, local, path, shape)
   }
 }
 
@@ -206,8 +245,14 @@ function valueAt(pairs: ReadonlyMap<string, Pair<Node, Node | null>>, name: stri
   return pairs.get(name)?.value
 }
 
-function isQuoted({ type }: Scalar): boolean {
-  return type === 'QUOTE_DOUBLE' || type === 'QUOTE_SINGLE'
+/** The value is there, and is null. */
+function isExplicitNull(value: Value): boolean {
+  return value !== undefined && isNull(value)
+}
+
+/** Compares keys by their bytes. */
+function compareKeys(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
 }
 
 /** Appends a key to a path; one with dots or brackets in brackets. */

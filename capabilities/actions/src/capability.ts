@@ -12,7 +12,6 @@ import { actionRoutes } from './routes/action-routes.ts'
 import { ActionService } from './runtime/action-service.ts'
 import { KindTable } from './runtime/kind-table.ts'
 import { LiveCatalog } from './runtime/live-catalog.ts'
-import { relationsOf } from './runtime/relations.ts'
 import { Rights } from './runtime/rights.ts'
 import { Sandbox } from './sandbox/sandbox.ts'
 
@@ -73,9 +72,9 @@ export const actions: ActionsCapability = {
     return {
       service,
       routes: actionRoutes(service),
-      relations: relationsOf,
       stop: () => resources.disposeAsync(),
     }
   },
   commands: async () => (await import('./commands/index.ts')).commands,
+  relations: async () => (await import('./runtime/relations.ts')).relations,
 }

@@ -4,7 +4,7 @@ import type { ActionService, Caller } from '@fairlead/actions'
 import { ApiServer } from '@fairlead/apiserver'
 import { systemClock } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
-import { Manager, cacheReader } from '@fairlead/controller'
+import { ClientReader, Manager } from '@fairlead/controller'
 import type { Relation } from '@fairlead/controller'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -17,7 +17,7 @@ const query = { ...ref }
 
 let server: ApiServer
 let service: ActionService
-let relations: (object: KubeObject) => readonly Relation[]
+let relations: (object: KubeObject) => Promise<readonly Relation[]>
 let admin: Client
 let caller: Caller
 const stack = new AsyncDisposableStack()
@@ -30,7 +30,8 @@ beforeAll(async () => {
   stack.defer(() => instance.stop())
   for (const route of instance.routes ?? []) server.serve(route)
   service = instance.service
-  relations = (object) => instance.relations!(object, cacheReader(manager.informers))
+  const source = await actions.relations!()
+  relations = (object) => source.relations(object, new ClientReader(admin, { signal: new AbortController().signal }))
   caller = { client: admin, user: { name: 'admin', groups: [] } }
   for (const name of ['kappnav', 'stocktrader'])
     await admin.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
@@ -193,10 +194,10 @@ describe('the controllers of actions', () => {
       from: { ...kamKind, namespace: 'kappnav', name: 'kinds', uid: mapping.metadata.uid! },
       to: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'kappnav', name: 'by-kind' },
     }
-    expect(relations(mapping)).toEqual([edge])
+    expect(await relations(mapping)).toEqual([edge])
     await eventually(async () => relations(map('by-kind', {})), [edge])
-    expect(relations(map('other', {}))).toEqual([])
-    expect(relations(trader)).toEqual([])
+    expect(await relations(map('other', {}))).toEqual([])
+    expect(await relations(trader)).toEqual([])
   })
 
   test('reject mappings that violate the schema', async () => {

@@ -30,6 +30,7 @@ export const aws: Capability = {
   crds,
   rules,
   settings: flagNames,
+  relations: async () => (await import('./runtime/relations.ts')).relations,
   async setup(manager, { isEmbedded = false, settings = new Map() }) {
     // On a machine of one person the references of ACK's samples work as they are; a cluster needs grants.
     const flags = parseFlags(settings, resourceKinds, { crossNamespace: isEmbedded })
@@ -55,7 +56,6 @@ export const aws: Capability = {
       crossNamespace: flags.crossNamespace,
     })
     return {
-      relations: (object) => controllers.relations(object),
       async stop() {
         controllers[Symbol.dispose]()
         await connection[Symbol.asyncDispose]()

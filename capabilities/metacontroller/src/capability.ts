@@ -51,7 +51,6 @@ export const metacontroller: Capability = {
     const dependencies = { ...calls, settings }
     const others = [compositeControllers(manager, dependencies), decoratorControllers(manager, dependencies)]
     return {
-      relations: (object) => maps.relations(object),
       stop: async () => {
         await Promise.all(others.map((controllers) => controllers.stop()))
         await maps.stop()
@@ -60,5 +59,8 @@ export const metacontroller: Capability = {
   },
   async commands() {
     return (await import('./commands/index.ts')).commands
+  },
+  async relations() {
+    return (await import('./relations/relations.ts')).relations
   },
 }

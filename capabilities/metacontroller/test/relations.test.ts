@@ -1,7 +1,6 @@
-// The edges of map controllers in the graph of derived objects, from a running MapController.
-import { Client } from '@fairlead/client'
-import type { CapabilityInstance, Relation } from '@fairlead/controller'
-import { Manager, cacheReader } from '@fairlead/controller'
+// The edges of the controllers of metacontroller.k8s.io in the graph of derived objects, from running controllers.
+import type { Relation } from '@fairlead/controller'
+import { ClientReader } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { metacontroller } from '@fairlead/metacontroller'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -38,19 +37,9 @@ const controller: KubeObject = {
 }
 
 let stage: Stage
-let manager: Manager
-let instance: CapabilityInstance
 
 beforeAll(async () => {
   stage = await Stage.set()
-  await stage.stopControllers()
-  const starting = Manager.start({
-    client: new Client({ transport: stage.server.client().transport, clock: stage.clock }),
-    setup: async (started) => {
-      instance = await metacontroller.setup(started, { resolve: new Map(), signal: new AbortController().signal })
-    },
-  })
-  manager = await stage.during(starting)
   await stage.apply(
     { ...serviceAccount, metadata: { ...serviceAccount.metadata, labels: { copies: 'yes' } } },
     configMap('a', { copy: 'yes' }),
@@ -60,10 +49,7 @@ beforeAll(async () => {
   )
   await stage.pass(2)
 })
-afterAll(async () => {
-  await stage.during(Promise.all([instance.stop(), manager.stop(1000)]))
-  await stage[Symbol.asyncDispose]()
-})
+afterAll(async () => stage[Symbol.asyncDispose]())
 
 const format = ({ type, from, to }: Relation): string => `${from.kind}/${from.name} ${type} ${to.kind}/${to.name}`
 
@@ -82,19 +68,29 @@ test.each<[string, { apiVersion: string; kind: string }, string, string[]]>([
   ],
   ['an object that no parent selects: none', { apiVersion: 'v1', kind: 'ConfigMap' }, 'default/other', []],
   [
-    'a parent from its outputs',
+    'a parent from its outputs and to the MapController',
     { apiVersion: 'v1', kind: 'ServiceAccount' },
     'default/owner',
-    ['Secret/a-copy made-from ServiceAccount/owner', 'Secret/b-copy made-from ServiceAccount/owner'],
+    [
+      'Secret/a-copy made-from ServiceAccount/owner',
+      'Secret/b-copy made-from ServiceAccount/owner',
+      'ServiceAccount/owner refers-to MapController/copies',
+    ],
   ],
   [
-    'a MapController from its inputs',
+    'a MapController from its inputs and parents',
     { apiVersion: controller.apiVersion, kind: controller.kind },
     'copies',
-    ['ConfigMap/a input-of MapController/copies', 'ConfigMap/b input-of MapController/copies'],
+    [
+      'ConfigMap/a input-of MapController/copies',
+      'ConfigMap/b input-of MapController/copies',
+      'ServiceAccount/owner refers-to MapController/copies',
+    ],
   ],
 ])('relates %s', async (_title, kind, key, expected) => {
   const object = await stage.client.get(kind, key)
-  const relations = instance.relations!(object, cacheReader(manager.informers))
+  const source = await metacontroller.relations!()
+  const read = new ClientReader(stage.client, { signal: new AbortController().signal })
+  const relations = await source.relations(object, read)
   expect(relations.map(format).toSorted()).toEqual(expected)
 })

@@ -18,7 +18,6 @@ import { readWebhookSecret } from './runtime/credentials.ts'
 import { PackageRenderer } from './runtime/functions/package-renderer.ts'
 import { makeEngine } from './runtime/make-engine.ts'
 import { PackageService } from './runtime/package-service.ts'
-import { relationsOf } from './runtime/relations.ts'
 import { Repositories } from './runtime/repositories.ts'
 import { RevisionStates } from './runtime/revision-states.ts'
 import {
@@ -70,6 +69,7 @@ export const packages: Capability = {
   rules,
   admission: validators,
   settings: ['git-timeout'],
+  relations: async () => (await import('./runtime/relations.ts')).relations,
   async setup(manager, { dataFolder, isEmbedded, settings }) {
     const gitTimeout = gitTimeoutOf(settings)
     const resources = new AsyncDisposableStack()
@@ -125,7 +125,6 @@ export const packages: Capability = {
     ]
     return {
       storages,
-      relations: (object) => relationsOf(object, service),
       routes: [webhookRoute((key) => controller.enqueue(key))],
       signedRoutes: [
         signedWebhookRoute({

@@ -286,15 +286,15 @@ test('refuses to delete a revision that others were made from, with their names'
   const clone = { type: 'clone', clone: { upstreamRef: { upstreamRef: { name: 'blueprints.web.one' } } } }
   const made = await stage.create('edge', 'shop', 'one', clone)
   expect(made.status?.upstreamLock?.git).toMatchObject({ directory: 'web', ref: 'web/v1' })
-  expect(stage.relations(made)).toEqual([
+  expect(await stage.relations(made)).toEqual([
     'refers-to edge.shop.one -> edge',
     'upstream-of blueprints.web.one -> edge.shop.one',
   ])
-  expect(stage.relations(await stage.revision('blueprints.web.one'))).toEqual([
+  expect(await stage.relations(await stage.revision('blueprints.web.one'))).toEqual([
     'refers-to blueprints.web.one -> blueprints',
     'upstream-of blueprints.web.one -> edge.shop.one',
   ])
-  expect(stage.relations(await stage.client.get(RepositoryKind, 'team-a/edge'))).toEqual([
+  expect(await stage.relations(await stage.client.get(RepositoryKind, 'team-a/edge'))).toEqual([
     'refers-to edge.shop.one -> edge',
   ])
   await stage.setLifecycle('blueprints.web.one', 'DeletionProposed')

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ApiServer, memory } from '@fairlead/apiserver'
 import { Client } from '@fairlead/client'
-import { installDefinitions, Manager } from '@fairlead/controller'
+import { ClientReader, installDefinitions, Manager } from '@fairlead/controller'
 import type { CapabilityInstance, Validator } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { PackageRevisionKind, PackageRevisionResourcesKind, packages, RepositoryKind } from '@fairlead/packages'
@@ -74,8 +74,12 @@ export class Stage implements AsyncDisposable {
   }
 
   /** Returns the edges of an object as `type from -> to`, by their names. */
-  relations(object: KubeObject): readonly string[] {
-    const edges = this.#instance?.relations?.(object, { read: () => undefined } as never) ?? []
+  async relations(object: KubeObject): Promise<readonly string[]> {
+    const source = await packages.relations!()
+    const edges = await source.relations(
+      object,
+      new ClientReader(this.client, { signal: new AbortController().signal }),
+    )
     return edges.map(({ type, from, to }) => `${type} ${from.name} -> ${to.name}`).sort()
   }
 

@@ -29,8 +29,9 @@ export const references: Capability = {
   crds,
   rules,
   commands: async () => (await import('./commands/index.ts')).commands,
+  relations: async () => (await import('./runtime/relations.ts')).relations,
   async setup(manager) {
     const referenceRules = new ReferenceRules(manager)
-    return { relations: (object) => referenceRules.relations(object), stop: () => referenceRules.stop() }
+    return { stop: () => referenceRules.stop() }
   },
 }

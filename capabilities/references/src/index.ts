@@ -25,6 +25,7 @@ export type { GateReason, View } from './engine/gate.ts'
 // both on a cluster, for a controller of any kinds
 export { ReferenceWatch } from './runtime/reference-watch.ts'
 export type { ReferenceWatchOptions } from './runtime/reference-watch.ts'
+export { kindRelations } from './runtime/kind-relations.ts'
 
 // deletion, and checks of configurations
 export { decideDeletion } from './engine/deletion.ts'

@@ -27,8 +27,13 @@ describe('a rule with references in annotations', () => {
       expect(await stage.rule()).toMatchObject({ ready: { status: 'True' }, counts: [1, 0, 0] }),
     )
     const [web, db] = [await stage.client.get(app, 'a/web'), await stage.client.get(database, 'a/db')]
-    const edge = { type: 'refers-to', from: objectReference(web), to: objectReference(db) }
-    expect([stage.relations(web), stage.relations(db)]).toEqual([[edge], [edge]])
+    const edge = { type: 'refers-to', from: objectReference(web), to: { ...database, namespace: 'a', name: 'db' } }
+    const ofRule = {
+      type: 'input-of',
+      from: objectReference(web),
+      to: objectReference(await stage.client.get(ruleKind, 'hosts')),
+    }
+    expect([await stage.relations(web), await stage.relations(db)]).toEqual([[edge, ofRule], [edge]])
     expect(await stage.metric('fairlead_references_edges')).toEqual({ App: 1 })
 
     await stage.client.delete(database, 'a/db')

@@ -2,7 +2,7 @@
 // capability's own rules and the right to watch the kinds of the test.
 import { ApiServer, memory } from '@fairlead/apiserver'
 import type { Client } from '@fairlead/client'
-import { Manager, cacheReader, installDefinitions } from '@fairlead/controller'
+import { Manager, ClientReader, installDefinitions } from '@fairlead/controller'
 import type { CapabilityInstance, PolicyRule, Relation } from '@fairlead/controller'
 import type { Condition, JsonObject, KubeObject } from '@fairlead/kube'
 import { crd } from '../../../test/support/crd.ts'
@@ -151,8 +151,9 @@ export class Stage implements AsyncDisposable {
   }
 
   /** Returns the edges of the graph at an object. */
-  relations(object: KubeObject): readonly Relation[] {
-    return instances.get(this.server)?.relations?.(object, cacheReader(this.#manager.informers)) ?? []
+  async relations(object: KubeObject): Promise<readonly Relation[]> {
+    const source = await references.relations!()
+    return source.relations(object, new ClientReader(this.client, { signal: new AbortController().signal }))
   }
 
   /** Returns the values of a metric by kind. */

@@ -3,7 +3,6 @@ import type { Capability, PolicyRule } from '@fairlead/controller'
 import { apiGroup } from './api.ts'
 import { startControllers } from './controllers/supply-controllers.ts'
 import { crds } from './generated/crds.ts'
-import { relationsOf } from './runtime/relations.ts'
 import { validators } from './admission/validators.ts'
 
 /**
@@ -42,9 +41,10 @@ export const supply: Capability = {
   rules,
   admission: validators,
   commands: async () => (await import('./commands/index.ts')).commands,
+  relations: async () => (await import('./runtime/relations.ts')).relations,
   async setup(manager) {
     startControllers(manager)
     // The manager stops the controllers.
-    return { relations: relationsOf, stop: async () => undefined }
+    return { stop: async () => undefined }
   },
 }

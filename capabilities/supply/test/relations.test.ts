@@ -1,52 +1,21 @@
 // The graph edges of supply chains, from a cluster in which one owner was realized.
-import { Client } from '@fairlead/client'
-import { Manager, cacheReader } from '@fairlead/controller'
-import type { CapabilityInstance, Relation } from '@fairlead/controller'
+import { ClientReader } from '@fairlead/controller'
+import type { Relation } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { supply } from '@fairlead/supply'
-import type { Owner } from '@fairlead/supply'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { until } from '../../../test/support/until.ts'
-import {
-  Stage,
-  account,
-  chain,
-  git,
-  imageTemplate,
-  readyStatus,
-  sourceTemplate,
-  thing,
-  workload,
-  workloadOf,
-} from './stage.ts'
+import { Stage, chain, git, imageTemplate, readyStatus, sourceTemplate, thing, workloadOf } from './stage.ts'
 
 let stage: Stage
-let manager: Manager
-let instance: CapabilityInstance
 
 beforeEach(async () => {
   stage = await Stage.set()
-  await stage.stopControllers()
-  const client = new Client({ transport: stage.server.client({ as: account }).transport })
-  const options = { resolve: new Map<string, string>(), signal: new AbortController().signal }
-  manager = await Manager.start({
-    client,
-    setup: async (starting) => {
-      instance = await supply.setup(starting, options)
-    },
-  })
   await stage.apply(sourceTemplate, imageTemplate, chain, workloadOf('app', 'web', git))
   await stage.client.waitFor(thing, 'team-a/app-source', () => true)
   await stage.setStatus('team-a/app-source', readyStatus)
   await stage.owner('team-a/app', ({ status }) => status?.resources?.[0]?.stampedRef !== undefined)
-  await until('the cache has the status of the owner', () => {
-    const cached = cacheReader(manager.informers).get<Owner>(workload, 'team-a/app')
-    return cached.known && cached.object?.status?.resources?.[0]?.stampedRef !== undefined
-  })
 })
 afterEach(async () => {
-  await instance.stop()
-  await manager.stop(2000)
   await stage[Symbol.asyncDispose]()
 })
 
@@ -54,7 +23,9 @@ const format = ({ type, from, to }: Relation): string => `${from.kind}/${from.na
 
 async function relationsOf(object: KubeObject): Promise<string[]> {
   const live = await stage.client.get(object, { namespace: '', ...object.metadata, name: object.metadata.name! })
-  return instance.relations!(live, cacheReader(manager.informers)).map(format).toSorted()
+  const source = await supply.relations!()
+  const read = new ClientReader(stage.client, { signal: new AbortController().signal })
+  return (await source.relations(live, read)).map(format).toSorted()
 }
 
 describe('relations of supply chains', () => {

@@ -8,7 +8,6 @@ import { startApprovalController } from './controllers/approval-controller.ts'
 import { startPackageVariantController } from './controllers/package-variant-controller.ts'
 import { PackageVariantSetController } from './controllers/package-variant-set-controller.ts'
 import { crds } from './generated/crds.ts'
-import { relationsOf } from './runtime/relations.ts'
 
 /** Rules of the controller of sets. */
 const setRules: readonly PolicyRule[] = [
@@ -64,13 +63,14 @@ export const variants: Capability = {
   rules,
   admission: validators,
   commands: async () => (await import('./commands/index.ts')).commands,
+  relations: async () => (await import('./runtime/relations.ts')).relations,
   settings: ['approval'],
   async setup(manager, { settings }) {
     const isApproving = approvalSetting(settings)
     startPackageVariantController(manager)
     if (isApproving) startApprovalController(manager)
     const sets = new PackageVariantSetController(manager)
-    return { relations: relationsOf, stop: async () => sets[Symbol.dispose]() }
+    return { stop: async () => sets[Symbol.dispose]() }
   },
 }
 

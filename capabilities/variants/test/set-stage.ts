@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ApiServer, memory } from '@fairlead/apiserver'
 import type { Client } from '@fairlead/client'
-import { cacheReader, Manager, installDefinitions } from '@fairlead/controller'
+import { ClientReader, Manager, installDefinitions } from '@fairlead/controller'
 import type { Capability, Relation } from '@fairlead/controller'
 import { findCondition } from '@fairlead/kube'
 import type { Condition, KubeObject } from '@fairlead/kube'
@@ -20,9 +20,6 @@ export class SetStage implements AsyncDisposable {
   readonly client: Client
   readonly namespace: string
   readonly #stops: (() => Promise<unknown>)[] = []
-  /** Returns the edges of an object that the variants know. */
-  relations: (object: KubeObject) => readonly Relation[] = () => []
-
   private constructor(server: ApiServer, namespace: string) {
     this.server = server
     this.client = server.client({ manager: 'test' })
@@ -62,8 +59,6 @@ export class SetStage implements AsyncDisposable {
     const manager = await Manager.start({ client })
     const dataFolder = join(folder, capability.name)
     const instance = await capability.setup(manager, { resolve: new Map(), signal: manager.signal, dataFolder })
-    if (capability === variants)
-      this.relations = (object) => instance.relations!(object, cacheReader(manager.informers))
     const served: Disposable[] = []
     for (const storage of instance.storages ?? []) served.push(await this.server.addStorage(storage))
     this.#stops.unshift(async () => {
@@ -71,6 +66,12 @@ export class SetStage implements AsyncDisposable {
       await instance.stop()
       await manager.stop(2000)
     })
+  }
+
+  /** Returns the edges of an object that the variants know. */
+  async relations(object: KubeObject): Promise<readonly Relation[]> {
+    const source = await variants.relations!()
+    return source.relations(object, new ClientReader(this.client, { signal: new AbortController().signal }))
   }
 
   /** Grants a user rules in all namespaces. */

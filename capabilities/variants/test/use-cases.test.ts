@@ -147,7 +147,7 @@ test('a workload takes the configuration of its region, and of its cluster', asy
 test('the graph has the upstream and the injected objects of a variant, its set and its revisions', async () => {
   const format = ({ type, from, to }: Relation): string => `${from.kind}/${from.name} ${type} ${to.kind}/${to.name}`
   const graph = async (apiVersion: string, kind: string, name: string): Promise<readonly string[]> =>
-    stage.relations(await stage.client.get({ apiVersion, kind }, { namespace, name })).map(format)
+    (await stage.relations(await stage.client.get({ apiVersion, kind }, { namespace, name }))).map(format)
   const variant = 'PackageVariant/by-region-edge-1-regional'
   const ofSet = `${variant} made-from PackageVariantSet/by-region`
   const ofRevision = `PackageRevision/edge-1.regional.packagevariant-1 made-from ${variant}`
@@ -156,6 +156,8 @@ test('the graph has the upstream and the injected objects of a variant, its set 
   const config = 'config.porch.kpt.dev'
   expect(await graph(`${config}/v1alpha1`, 'PackageVariant', 'by-region-edge-1-regional')).toEqual([
     ofSet,
+    `${variant} refers-to Repository/catalog`,
+    `${variant} refers-to Repository/edge-1`,
     upstream,
     ofRevision,
     input,

@@ -2,9 +2,8 @@
 // server, the command line and the console implement their side of it.
 import type { KubeObject } from '@fairlead/kube'
 import type { Command } from './command.ts'
-import type { CacheReader } from './informer/cache-reader.ts'
+import type { RelationSource } from './graph/relation.ts'
 import type { Manager } from './manager.ts'
-import type { ObjectReference } from './object-reference.ts'
 import type { PolicyRule } from './policy-rule.ts'
 import type { ResourceStorage } from './resource-storage.ts'
 import type { Route, SignedRoute } from './routes.ts'
@@ -28,22 +27,6 @@ export interface CapabilityOptions {
   readonly signal: AbortSignal
 }
 
-/**
- * Types of {@link Relation}, read from `from` to `to`:
- * - `made-from`: `from` is an output that a controller made from `to`;
- * - `refers-to`: `from` names `to` in a field;
- * - `upstream-of`: `to` follows the content of `from`;
- * - `input-of`: `from` is read by the controller, blueprint or mapping `to`.
- */
-export type RelationType = 'made-from' | 'refers-to' | 'upstream-of' | 'input-of'
-
-/** A directed edge of the graph of derived objects. */
-export interface Relation {
-  readonly type: RelationType
-  readonly from: ObjectReference
-  readonly to: ObjectReference
-}
-
 /** A capability that was set up on a manager: what it serves, and how it is stopped. */
 export interface CapabilityInstance {
   /** API resources that the capability serves from its own storage. */
@@ -52,8 +35,6 @@ export interface CapabilityInstance {
   readonly routes?: readonly Route[]
   /** HTTP endpoints whose callers sign their requests; beside a real cluster, where `routes` are not served. */
   readonly signedRoutes?: readonly SignedRoute[]
-  /** Returns the edges that begin or end at an object, as far as the caches know them. Pure; makes no API call. */
-  relations?(object: KubeObject, reader: CacheReader): readonly Relation[]
   /** Stops what the manager does not stop by itself, and releases it. Called once, before the manager stops. */
   stop(): Promise<void>
 }
@@ -76,4 +57,6 @@ export interface Capability {
   /** Objects for a useful first day; created when missing, unless the user has changed or deleted them. */
   readonly defaults?: readonly KubeObject[]
   commands?(): Promise<readonly Command[]>
+  /** Loads what finds its edges in the graph of derived objects, with the rights of the user that asks (ADR 0008). */
+  relations?(): Promise<RelationSource>
 }

@@ -25,6 +25,20 @@ export type {
   OptionValue,
 } from './command.ts'
 
+// the graph of derived objects
+export type { GroupKind, Relation, RelationSource, RelationType } from './graph/relation.ts'
+export { orderOf, referenceKey } from './graph/relation.ts'
+export type { ObjectList, ObjectRead, ObjectReader, Unreadable } from './graph/object-reader.ts'
+export { ClientReader } from './graph/client-reader.ts'
+export type { ClientReaderOptions } from './graph/client-reader.ts'
+export { ownerRelations } from './graph/owner-relations.ts'
+export { isFine } from './graph/object-state.ts'
+export type { ObjectState, StateName } from './graph/object-state.ts'
+export { ObjectLookup, exploreGraph } from './graph/relation-graph.ts'
+export type { GraphDirection, GraphInput, GraphNode, GraphOptions, RelationGraph } from './graph/relation-graph.ts'
+export { findCauses } from './graph/causes.ts'
+export type { Cause, CauseStep, Causes } from './graph/causes.ts'
+
 // controllers of one kind
 export { ControllerBuilder, ObjectControllerBuilder } from './reconcile/builder.ts'
 export type { ControllerHost, ControllerOptions, SourceOptions } from './reconcile/builder.ts'
@@ -57,10 +71,8 @@ export { Informer } from './informer/informer.ts'
 export type { InformerListener, InformerScope, InformerState, ObjectChange } from './informer/informer.ts'
 export { KindUnavailable, staleMessage } from './informer/kind-unavailable.ts'
 export type { KindUnavailableCode } from './informer/kind-unavailable.ts'
-export type { Known, KnownList, KnownObject, Unknown } from './informer/known.ts'
+export type { Known, Unknown } from './informer/known.ts'
 export type { ObjectCache, ObjectFilter } from './informer/object-cache.ts'
-export { cacheReader } from './informer/cache-reader.ts'
-export type { CacheReader } from './informer/cache-reader.ts'
 export { InformerPool } from './informer/informer-pool.ts'
 export type { InformerUse } from './informer/informer-pool.ts'
 export { ObjectIndex } from './informer/object-index.ts'

@@ -25,6 +25,7 @@ export type {
 } from './object.ts'
 export { FakeClock } from './clock.ts'
 export type { Clock } from './clock.ts'
+export { Slots } from './slots.ts'
 export { AsyncDisposableStack, DisposableStack } from './disposable-stack.ts'
 export type { UserInfo } from './user.ts'
 
@@ -79,6 +80,8 @@ export type { Regex } from './regex.ts'
 export { nameSuffix, generatedName } from './random-name.ts'
 
 // conditions, owner references, errors
+export { builtinHealth, staleness } from './builtin-health.ts'
+export type { BuiltinHealth } from './builtin-health.ts'
 export { condition, setCondition, findCondition, isConditionTrue, formatTime, formatMicroTime } from './conditions.ts'
 export type { Condition, ConditionDetails } from './conditions.ts'
 export { ownerReferenceTo, controllerOf, isControlledBy } from './owner-references.ts'

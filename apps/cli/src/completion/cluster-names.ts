@@ -1,22 +1,12 @@
 // Names from the cluster for completion. Names that cannot be fetched quickly are left out: completion never fails.
-import { loadKubeconfig } from '@fairlead/client'
-import type { Client } from '@fairlead/client'
-import { isJsonObject } from '@fairlead/kube'
-import type { JsonValue } from '@fairlead/kube'
+import { kindNamed, loadKubeconfig, servedKinds } from '@fairlead/client'
+import type { Client, ServedKind } from '@fairlead/client'
 import { clientFromKubeconfig } from '../connect.ts'
 
 type Given = Readonly<Record<string, string | undefined>>
 
 /** Time limit: a user waits at the keyboard. Milliseconds. */
 const patience = 2_000
-
-interface Resource {
-  readonly plural: string
-  readonly singular: string
-  readonly apiVersion: string
-  readonly kind: string
-  readonly namespaced: boolean
-}
 
 /** Returns the contexts of the kubeconfig. */
 export function contextNames({ kubeconfig }: Given): Promise<readonly string[]> {
@@ -37,16 +27,15 @@ export function namespaceNames(given: Given): Promise<readonly string[]> {
 export function resourceNames(kinds: readonly string[], word: string, given: Given): Promise<readonly string[]> {
   return withClient(given, async (client) => {
     const all = kinds.includes('TYPE') || kinds.includes('KIND')
-    const types = (await resources(client)).filter(
-      ({ singular, plural }) => all || kinds.includes(singular) || kinds.includes(plural),
+    const types = (await servedKinds(client)).filter(
+      ({ singular, plural, verbs, isPreferred }) =>
+        isPreferred && verbs.includes('list') && (all || kinds.includes(singular) || kinds.includes(plural)),
     )
     const slash = word.indexOf('/')
     // Events are served by two groups.
     if (slash < 0) return [...new Set(types.map(({ singular }) => `${singular}/`))]
     const type = word.slice(0, slash)
-    const found = types.find(({ singular, plural, kind }) =>
-      [singular, plural, kind.toLowerCase()].includes(type.toLowerCase()),
-    )
+    const found = kindNamed(types, type)
     if (found === undefined) return []
     const names = await namesOf(client, found, found.namespaced ? (given['namespace'] ?? client.namespace) : undefined)
     return names.map((name) => `${type}/${name}`)
@@ -55,7 +44,7 @@ export function resourceNames(kinds: readonly string[], word: string, given: Giv
 
 async function namesOf(
   client: Client,
-  { apiVersion, kind }: Pick<Resource, 'apiVersion' | 'kind'>,
+  { apiVersion, kind }: Pick<ServedKind, 'apiVersion' | 'kind'>,
   namespace: string | undefined,
 ): Promise<string[]> {
   const { items } = await client.list(
@@ -63,45 +52,6 @@ async function namesOf(
     { ...(namespace !== undefined && { namespace }), pageSize: 500 },
   )
   return items.map(({ metadata }) => metadata.name as string)
-}
-
-/** Returns all listable resources, by two requests for aggregated discovery. */
-async function resources(client: Client): Promise<Resource[]> {
-  const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
-  const documents = await Promise.all(['/api', '/apis'].map((path) => client.send({ method: 'GET', path, accept })))
-  return documents
-    .flatMap((document) => fields(document, 'items'))
-    .flatMap((group) => {
-      const name = text((group as { metadata?: { name?: JsonValue } }).metadata?.name)
-      const [version] = fields(group, 'versions')
-      const apiVersion = name === '' ? text(member(version, 'version')) : `${name}/${text(member(version, 'version'))}`
-      return fields(version, 'resources').flatMap((resource): Resource[] => {
-        const verbs = fields(resource, 'verbs')
-        if (!verbs.includes('list')) return []
-        return [
-          {
-            plural: text(member(resource, 'resource')),
-            singular: text(member(resource, 'singularResource')),
-            apiVersion,
-            kind: text(member(member(resource, 'responseKind'), 'kind')),
-            namespaced: member(resource, 'scope') === 'Namespaced',
-          },
-        ]
-      })
-    })
-}
-
-function member(value: JsonValue | undefined, name: string): JsonValue | undefined {
-  return isJsonObject(value) ? value[name] : undefined
-}
-
-function fields(value: JsonValue | undefined, name: string): readonly JsonValue[] {
-  const list = member(value, name)
-  return Array.isArray(list) ? list : []
-}
-
-function text(value: JsonValue | undefined): string {
-  return typeof value === 'string' ? value : ''
 }
 
 /** Returns what a cluster answers in time; nothing when there is none. */

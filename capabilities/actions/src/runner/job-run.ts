@@ -2,13 +2,12 @@
 import { Pod } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { asJson, condition, formatTime, isJsonArray, isJsonObject, isNotFound, ownerReferenceTo } from '@fairlead/kube'
-import type { Clock, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import type { Clock, JsonObject, JsonValue, KubeObject, Slots } from '@fairlead/kube'
 import { asData } from '../engine/data/map-data.ts'
 import { Job } from '../engine/runs/job.ts'
 import { launch } from './launch.ts'
 import type { RunMode } from './launch.ts'
 import type { PodLogs } from './pod-logs.ts'
-import type { Slots } from './slots.ts'
 
 /** Options of a job runner. */
 export interface JobRunnerOptions {

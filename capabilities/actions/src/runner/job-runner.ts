@@ -2,14 +2,13 @@
 import { Pod } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import type { Controller, Known, Logger, Manager } from '@fairlead/controller'
-import { DisposableStack, isConflict, isNotFound, isTerminating } from '@fairlead/kube'
+import { DisposableStack, Slots, isConflict, isNotFound, isTerminating } from '@fairlead/kube'
 import type { Clock } from '@fairlead/kube'
 import { asData } from '../engine/data/map-data.ts'
 import { Job, jobState } from '../engine/runs/job.ts'
 import { JobRun, nodeName } from './job-run.ts'
 import type { JobRunnerOptions } from './job-run.ts'
 import { PodLogs } from './pod-logs.ts'
-import { Slots } from './slots.ts'
 
 /** Milliseconds before a Job whose status could not be written is taken over again. */
 const retryDelay = 5000

@@ -1,7 +1,7 @@
-// The edges of mappings and maps in the graph of derived objects. Start with relationsOf.
+// The edges of mappings and maps in the graph of derived objects. Start with relations.
 import { ConfigMap } from '@fairlead/client'
 import { objectReference } from '@fairlead/controller'
-import type { CacheReader, ObjectReference, Relation } from '@fairlead/controller'
+import type { ObjectReader, ObjectReference, Relation, RelationSource } from '@fairlead/controller'
 import { controllerOf, parseApiVersion } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { apiGroup, kindActionMapping } from '../api.ts'
@@ -9,15 +9,16 @@ import type { KindActionMappingObject } from '../api.ts'
 import { autoCreatedLabel } from '../engine/embedded-mapping.ts'
 
 /**
- * Returns the edges that begin or end at an object, as far as status, owner references and the caches show them:
+ * The edges that begin or end at an object, as far as status and owner references show them:
  * - a mapping refers to the ConfigMaps that its rules name;
  * - an embedded mapping is made from the ConfigMap that carries it.
  */
-export function relationsOf(object: KubeObject, reader: CacheReader): readonly Relation[] {
+export const relations: RelationSource = { relations: relationsOf }
+
+async function relationsOf(object: KubeObject, read: ObjectReader): Promise<readonly Relation[]> {
   if (isMapping(object)) return mappingRelations(object)
   if (object.apiVersion !== ConfigMap.apiVersion || object.kind !== ConfigMap.kind) return []
-  const mappings = reader.list(kindActionMapping)
-  if (!mappings.known) return []
+  const mappings = await read.list(kindActionMapping)
   const { namespace = '', name = '' } = object.metadata
   return mappings.objects
     .flatMap(mappingRelations)

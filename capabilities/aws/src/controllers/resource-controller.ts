@@ -10,7 +10,7 @@ import {
   deletionBegan,
   generationChanged,
 } from '@fairlead/controller'
-import type { Controller, Manager, Predicate, ReconcileContext, Relation, Result } from '@fairlead/controller'
+import type { Controller, Manager, Predicate, ReconcileContext, Result } from '@fairlead/controller'
 import { formatKey } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { ReferenceWatch } from '@fairlead/references'
@@ -95,11 +95,6 @@ export class ResourceControllers implements Disposable {
     let busy = 0
     for (const { loop } of this.#controllers.values()) busy += loop.queue.length + loop.queue.working
     return busy
-  }
-
-  /** Returns the edges of the graph that begin or end at an object. */
-  relations(object: KubeObject): readonly Relation[] {
-    return this.#watch.relations(object)
   }
 
   [Symbol.dispose](): void {

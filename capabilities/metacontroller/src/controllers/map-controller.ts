@@ -1,7 +1,7 @@
 // The controller of MapControllers: what is theirs in the runs of controllers (controller-runs.ts).
 import type { Client, Kind } from '@fairlead/client'
 import { CustomResourceDefinition, kind } from '@fairlead/client'
-import type { CapabilityOptions, Manager, ObjectChange, ReconcileContext, Relation, Result } from '@fairlead/controller'
+import type { CapabilityOptions, Manager, ObjectChange, ReconcileContext, Result } from '@fairlead/controller'
 import { anyOf, generationChanged } from '@fairlead/controller'
 import type { JsonValue, KubeObject } from '@fairlead/kube'
 import { jsonEqual, selectorFrom } from '@fairlead/kube'
@@ -76,11 +76,6 @@ export class MapControllers {
   /** Number of groups that are queued or being reconciled, over all MapControllers. */
   get busy(): number {
     return this.#runs.busy
-  }
-
-  /** Returns the edges that begin or end at an object, as far as the running MapControllers know them. */
-  relations(object: KubeObject): readonly Relation[] {
-    return this.#runs.all.flatMap((run) => run.relations(object))
   }
 
   /** Stops all runs. */

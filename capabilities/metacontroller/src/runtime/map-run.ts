@@ -1,7 +1,7 @@
 // Runs one MapController: events update the index (group-index.ts) and enqueue groups; reconciling a group
 // (reconcile-group.ts) reads the index, calls a hook and writes outputs. Start with MapRun.start.
 import { chunkSize, yieldToEventLoop } from '@fairlead/client'
-import type { Manager, ObjectEvents, Relation, Result, WorkContext, WorkLoop } from '@fairlead/controller'
+import type { Manager, ObjectEvents, Result, WorkContext, WorkLoop } from '@fairlead/controller'
 import { GrantWatch, after } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { isTerminating } from '@fairlead/kube'
@@ -28,7 +28,6 @@ import type { OutputMetrics } from './output-metrics.ts'
 import type { ParentCounts } from './parent-status.ts'
 import { ParentStatus } from './parent-status.ts'
 import { reconcileGroup } from './reconcile-group.ts'
-import { relationsOf } from './relations.ts'
 import type { OutputWrite } from './writer.ts'
 import { GroupWriter, WriteError } from './writer.ts'
 
@@ -203,11 +202,6 @@ export class MapRun implements AsyncDisposable {
   failingIn(shard: number): readonly FailingGroup[] {
     const { shards } = this.#options.manager
     return this.#groups.failing.filter((group) => shards?.shardOf(this.#index.namespaceOf(group)) === shard)
-  }
-
-  /** Returns the edges that begin or end at an object in the graph of derived objects. */
-  relations(object: KubeObject): readonly Relation[] {
-    return relationsOf(object, { controller: this.controller, kinds: this.#options.kinds, index: this.#index })
   }
 
   /** Its caches were read, and every group has been enqueued or scheduled. */

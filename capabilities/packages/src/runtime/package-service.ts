@@ -8,6 +8,7 @@ import type { JsonObject, ObjectKey } from '@fairlead/kube'
 import { RepositoryKind } from '../api.ts'
 import type { PackageRevision, PackageRevisionPreview, RenderReport, Task } from '../api.ts'
 import type { PackageFiles } from '../engine/package-files.ts'
+import { upstreamNames } from './upstream-names.ts'
 import { GitError } from '../git/git-error.ts'
 import { failureMessage } from '../engine/render/failure-message.ts'
 import { withBookkeepingOf, withPackageMetadata, withPipeline } from './kptfile-edits.ts'
@@ -218,12 +219,6 @@ export class PackageService implements Disposable {
     })
   }
 
-  /** Returns the names of the revisions from which a task made one. */
-  upstreamOf(namespace: string, name: string): readonly string[] {
-    const task = this.repositories.revision({ namespace, name })?.revision.task
-    return upstreamNames(task).filter((upstream) => upstream !== undefined)
-  }
-
   /** Returns the names of the revisions that were made from one by a task. */
   downstreamOf(namespace: string, name: string): readonly string[] {
     return this.repositories
@@ -267,10 +262,6 @@ function withResources(before: PackageFiles, resources: Readonly<Record<string, 
   for (const [path, content] of before) if (typeof content !== 'string') files.set(path, content)
   if (!files.has('Kptfile')) throw badRequest('a package needs a Kptfile; the resources have none')
   return files
-}
-
-function upstreamNames(task: Task | undefined): readonly (string | undefined)[] {
-  return [task?.clone?.upstreamRef?.upstreamRef?.name, task?.upgrade?.newUpstreamRef?.name]
 }
 
 function same(a: unknown, b: unknown): boolean {

@@ -3,7 +3,7 @@
 import { CustomResourceDefinition, isClientError, kind } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
 import { after } from '@fairlead/controller'
-import type { Controller, InformerUse, Manager, ReconcileContext, Relation, Result } from '@fairlead/controller'
+import type { Controller, InformerUse, Manager, ReconcileContext, Result } from '@fairlead/controller'
 import {
   SelectorError,
   condition,
@@ -14,7 +14,7 @@ import {
   parseKey,
   selectorFrom,
 } from '@fairlead/kube'
-import type { Condition, KubeObject } from '@fairlead/kube'
+import type { Condition } from '@fairlead/kube'
 import type { TargetProblem } from '../api.ts'
 import { fieldManager, managerPrefix, rowOf } from '../engine/field-plan.ts'
 import type { ReferenceRuleObject } from '../runtime/kinds.ts'
@@ -61,11 +61,6 @@ export class ReferenceRules {
     let busy = 0
     for (const { run } of this.#running.values()) busy += run.loop.queue.length + run.loop.queue.working
     return busy
-  }
-
-  /** Returns the edges of the graph that begin or end at an object. */
-  relations(object: KubeObject): readonly Relation[] {
-    return [...this.#running.values()].flatMap(({ run }) => run.relations(object))
   }
 
   /** Stops all runs. */

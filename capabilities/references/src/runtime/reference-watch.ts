@@ -2,8 +2,8 @@
 // change. A referent that is being deleted is woken by its dependents.
 import type { Kind } from '@fairlead/client'
 import { CustomResourceDefinition, kind as clientKind } from '@fairlead/client'
-import type { Informer, Manager, ObjectChange, ObjectReference, Relation } from '@fairlead/controller'
-import { DisposableStack, isTerminating, keyOf, parseApiVersion } from '@fairlead/kube'
+import type { Informer, Manager, ObjectChange } from '@fairlead/controller'
+import { DisposableStack, isTerminating } from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { isGranted } from '../engine/grants.ts'
 import { idKey } from '../engine/object-id.ts'
@@ -32,17 +32,12 @@ export interface ReferenceWatchOptions<K extends ReferringKind = ReferringKind> 
 
 interface Watched<K> {
   readonly informer: Informer
-  readonly apiVersion: string
   /** The facts of a kind of ours; undefined for one that is only referred to. */
   readonly own: K | undefined
 }
 
 function kindKey({ group, kind }: { readonly group: string; readonly kind: string }): string {
   return `${group}/${kind}`
-}
-
-function idOf(object: KubeObject): ObjectId {
-  return { group: parseApiVersion(object.apiVersion).group, kind: object.kind, ...keyOf(object) }
 }
 
 /** The references among all objects of a controller's kinds: the port of resolution on the cluster side. */
@@ -132,20 +127,6 @@ export class ReferenceWatch<K extends ReferringKind = ReferringKind> implements 
     return undefined
   }
 
-  /** Returns the edges of the graph that begin or end at an object. */
-  relations(object: KubeObject): readonly Relation[] {
-    const id = idOf(object)
-    const edge = (from: ObjectId, to: ObjectId): Relation => ({
-      type: 'refers-to',
-      from: this.#referenceTo(from),
-      to: this.#referenceTo(to),
-    })
-    return [
-      ...this.#index.referencesOf(id).map(({ to }) => edge(id, to)),
-      ...this.#index.dependentsOf(id).map((dependent) => edge(dependent, id)),
-    ]
-  }
-
   /** Marks an object that begins to create its resource. */
   creating(id: ObjectId): void {
     this.#creating.add(idKey(id))
@@ -163,25 +144,13 @@ export class ReferenceWatch<K extends ReferringKind = ReferringKind> implements 
   #watch({ group, version, kind }: Pick<ReferentKind, 'group' | 'version' | 'kind'>, own: K | undefined): void {
     const of: Kind = clientKind(`${group}/${version}`, kind)
     const { informer } = this.#uses.use(this.#options.manager.use(of))
-    this.#watched.set(`${group}/${kind}`, { informer, apiVersion: of.apiVersion, own })
+    this.#watched.set(`${group}/${kind}`, { informer, own })
     this.#uses.use(
       informer.subscribe({
         changed: (change) => this.#changed(group, kind, change),
         state: () => this.#stateChanged(group, kind),
       }),
     )
-  }
-
-  #referenceTo({ group, kind, namespace, name }: ObjectId): ObjectReference {
-    const apiVersion = this.#watched.get(`${group}/${kind}`)?.apiVersion ?? group
-    const { uid } = this.#watched.get(`${group}/${kind}`)?.informer.lastKnown.get({ namespace, name })?.metadata ?? {}
-    return {
-      apiVersion,
-      kind,
-      ...(namespace === '' ? {} : { namespace }),
-      name,
-      ...(uid === undefined ? {} : { uid }),
-    }
   }
 
   #lookUp({ group, kind, namespace, name }: ObjectId): Lookup {

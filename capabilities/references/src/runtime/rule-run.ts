@@ -2,16 +2,7 @@
 // targets that see it, and the field of a target is written with the rights of its service account.
 import type { Kind } from '@fairlead/client'
 import { GrantWatch, after, serviceAccountSubject } from '@fairlead/controller'
-import type {
-  Informer,
-  InformerUse,
-  Manager,
-  ObjectReference,
-  Relation,
-  Result,
-  WorkContext,
-  WorkLoop,
-} from '@fairlead/controller'
+import type { Informer, InformerUse, Manager, Result, WorkContext, WorkLoop } from '@fairlead/controller'
 import {
   DisposableStack,
   formatKey,
@@ -20,7 +11,6 @@ import {
   isInvalid,
   isTerminating,
   keyOf,
-  parseApiVersion,
   parseKey,
   selectorFrom,
 } from '@fairlead/kube'
@@ -135,23 +125,6 @@ export class RuleRun implements AsyncDisposable {
       isListed: unknown.length === problems.length,
       ...(problem === undefined ? {} : { unseenRights: problem }),
     }
-  }
-
-  /** Returns the edges of the graph that begin or end at an object. */
-  relations(object: KubeObject): readonly Relation[] {
-    const { source, target } = this.#options.kinds
-    const { group } = parseApiVersion(object.apiVersion)
-    const key = keyOf(object)
-    const found: Relation[] = []
-    const add = (from: ObjectKey, to: ObjectKey): void => {
-      const ends = { from: referenceTo(target, from, this.#target), to: referenceTo(source, to, this.#source) }
-      found.push({ type: 'refers-to', ...ends })
-    }
-    if (group === target.group && object.kind === target.kind)
-      for (const { to } of this.#index.referencesOf(this.#idOfTarget(key))) add(key, to)
-    if (group === source.group && object.kind === source.kind)
-      for (const from of this.#index.dependentsOf(this.#idOfSource(key))) add(from, key)
-    return found
   }
 
   /** Looks again at targets whose field another manager has: it may have been that of the rule that was deleted. */
@@ -339,17 +312,6 @@ export class RuleRun implements AsyncDisposable {
 
   #retryForbidden(): void {
     for (const key of this.#forbidden) this.loop.add(key)
-  }
-}
-
-function referenceTo({ apiVersion, kind }: Kind, { namespace, name }: ObjectKey, informer: Informer): ObjectReference {
-  const uid = informer.lastKnown.get({ namespace, name })?.metadata.uid
-  return {
-    apiVersion,
-    kind,
-    ...(namespace === '' ? {} : { namespace }),
-    name,
-    ...(uid === undefined ? {} : { uid }),
   }
 }
 

@@ -1,6 +1,6 @@
-// The edges of supply chains in the graph of derived objects. Start with relationsOf.
+// The edges of supply chains in the graph of derived objects. Start with relations.
 import { objectReference } from '@fairlead/controller'
-import type { CacheReader, KnownList, ObjectReference, Relation, RelationType } from '@fairlead/controller'
+import type { ObjectReader, ObjectReference, Relation, RelationSource, RelationType } from '@fairlead/controller'
 import { controllerOf, parseApiVersion } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { apiGroup, apiVersion } from '../api.ts'
@@ -12,22 +12,23 @@ import type { ChainKinds } from './chain-kinds.ts'
 import { runnableKind } from './kinds.ts'
 
 /**
- * Returns the edges that begin or end at an object, as far as labels, owner references, status and the caches show
- * them:
+ * The edges that begin or end at an object, as far as labels, owner references and status show them:
  * - a stamped object is made from its owner and from its template, a run from its Runnable and from its
  *   ClusterRunTemplate;
  * - an owner is input of its blueprint;
  * - a blueprint refers to its templates, a Runnable to its ClusterRunTemplate.
  */
-export function relationsOf(object: KubeObject, reader: CacheReader): readonly Relation[] {
+export const relations: RelationSource = { relations: relationsOf }
+
+async function relationsOf(object: KubeObject, read: ObjectReader): Promise<readonly Relation[]> {
   const ofStamped = stampedRelations(object)
   if (parseApiVersion(object.apiVersion).group !== apiGroup) return ofStamped
   const chain = [supplyChains, deliveries].find(({ ownerKind }) => ownerKind === object.kind)
   if (chain !== undefined) return [...ofStamped, ...ownerRelations(object as Owner, chain)]
   const used = [supplyChains, deliveries].find(({ blueprintKind }) => blueprintKind === object.kind)
-  if (used !== undefined) return blueprintRelations(object as Blueprint, used, reader)
+  if (used !== undefined) return blueprintRelations(object as Blueprint, used, read)
   if (object.kind === 'Runnable') return [...ofStamped, runnableRelation(object as Runnable)]
-  return object.kind.endsWith('Template') ? templateRelations(object, reader) : ofStamped
+  return object.kind.endsWith('Template') ? templateRelations(object, read) : ofStamped
 }
 
 /** Edges of an object that an owner or a Runnable stamped, by its labels. */
@@ -62,9 +63,10 @@ function ownerRelations(owner: Owner, chain: ChainKinds): Relation[] {
   ]
 }
 
-function blueprintRelations(blueprint: Blueprint, chain: ChainKinds, reader: CacheReader): Relation[] {
+async function blueprintRelations(blueprint: Blueprint, chain: ChainKinds, read: ObjectReader): Promise<Relation[]> {
   const { name = '' } = blueprint.metadata
-  const owners = known(reader.list<Owner>(chain.owner)).filter(({ status }) => status?.[chain.reference]?.name === name)
+  const all = await read.list<Owner>(chain.owner)
+  const owners = all.objects.filter(({ status }) => status?.[chain.reference]?.name === name)
   const templates = blueprint.spec.resources.flatMap((resource) =>
     templateNames(resource).map((template) => ({ apiVersion, kind: resource.templateRef.kind, name: template })),
   )
@@ -80,21 +82,25 @@ function runnableRelation(runnable: Runnable): Relation {
 }
 
 /** Edges that end at a template: from the objects in the status of owners, from blueprints, from Runnables. */
-function templateRelations(template: KubeObject, reader: CacheReader): Relation[] {
+async function templateRelations(template: KubeObject, read: ObjectReader): Promise<Relation[]> {
   const to = objectReference(template)
   const { kind } = template
   const { name = '' } = template.metadata
   if (kind === 'ClusterRunTemplate')
-    return known(reader.list<Runnable>(runnableKind))
+    return (await read.list<Runnable>(runnableKind)).objects
       .filter(({ spec }) => spec.runTemplateRef.name === name)
       .map((runnable) => edge('refers-to', objectReference(runnable), to))
-  return [supplyChains, deliveries].flatMap((chain) => [
-    ...known(reader.list<Blueprint>(chain.blueprint))
+  const chains = [supplyChains, deliveries].map(async (chain) => ({
+    blueprints: (await read.list<Blueprint>(chain.blueprint)).objects,
+    owners: (await read.list<Owner>(chain.owner)).objects,
+  }))
+  return (await Promise.all(chains)).flatMap(({ blueprints, owners }) => [
+    ...blueprints
       .filter(({ spec }) =>
         spec.resources.some((resource) => resource.templateRef.kind === kind && templateNames(resource).includes(name)),
       )
       .map((blueprint) => edge('refers-to', objectReference(blueprint), to)),
-    ...known(reader.list<Owner>(chain.owner))
+    ...owners
       .flatMap(({ status }) => status?.resources ?? [])
       .filter(({ templateRef }) => templateRef?.kind === kind && templateRef.name === name)
       .flatMap(({ stampedRef }) => {
@@ -110,11 +116,6 @@ function inputOf(owner: Owner, { blueprintKind }: ChainKinds, name: string): Rel
 
 function edge(type: RelationType, from: ObjectReference, to: ObjectReference): Relation {
   return { type, from, to }
-}
-
-/** The objects of a list; none while the cache is not synced. */
-function known<T extends KubeObject>(list: KnownList<T>): readonly T[] {
-  return list.known ? list.objects : []
 }
 
 /** The value of a label; the annotation of the same key has the value that was too long for a label. */

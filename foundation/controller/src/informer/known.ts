@@ -14,13 +14,3 @@ export interface Unknown {
 export type Known<T extends KubeObject = KubeObject> =
   | { readonly known: true; readonly objects: ObjectCache<T> }
   | Unknown
-
-/** One object: found, missing (`object` undefined), or unknown. */
-export type KnownObject<T extends KubeObject = KubeObject> =
-  | { readonly known: true; readonly object: T | undefined }
-  | Unknown
-
-/** The objects that match a filter: all of them, or unknown. */
-export type KnownList<T extends KubeObject = KubeObject> =
-  | { readonly known: true; readonly objects: readonly T[] }
-  | Unknown

@@ -1,6 +1,6 @@
 // Evaluates the health rule of a template on a stamped object. Start with healthOf. Source: originals/cartographer.md
 // §3.2 (the table of 15 situations), with the improvements of §3.6.
-import { asJson, isJsonObject, isTerminating } from '@fairlead/kube'
+import { asJson, builtinHealth, isJsonObject, isTerminating, staleness } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import type {
   ClusterHealthRule,
@@ -10,7 +10,6 @@ import type {
   RuleSpelling,
   TemplateKind,
 } from '../../api.ts'
-import { builtinHealth } from './builtin-health.ts'
 import { reasonOfType, verdict } from '../conditions/condition.ts'
 import type { ConditionStatus, Verdict } from '../conditions/condition.ts'
 import { matchesRequirement } from '../values/field-requirement.ts'
@@ -43,7 +42,7 @@ export function healthOf(input: HealthInput): Verdict {
   if (isTerminating(object)) return terminating(object)
   if (rule.alwaysHealthy !== undefined) return verdict('True', 'AlwaysHealthy')
   if (rule.auto !== undefined) return defaultHealth(input, object)
-  return staleness(object) ?? ruleHealth(rule, input, object)
+  return stale(object) ?? ruleHealth(rule, input, object)
 }
 
 /** Returns the rule of a template and its spelling. The lifecycle `tekton` implies the condition Succeeded. */
@@ -79,16 +78,9 @@ function terminating({ metadata }: KubeObject): Verdict {
 }
 
 /** Returns Unknown when status is about an earlier generation of the object; undefined when it is current. */
-function staleness(object: KubeObject): Verdict | undefined {
-  const { generation } = object.metadata
-  const { observedGeneration } = (object.status ?? {}) as { observedGeneration?: unknown }
-  if (typeof observedGeneration !== 'number' || generation === undefined || observedGeneration >= generation)
-    return undefined
-  return verdict(
-    'Unknown',
-    'Stale',
-    `the status is about generation ${observedGeneration}, the object is at generation ${generation}`,
-  )
+function stale(object: KubeObject): Verdict | undefined {
+  const message = staleness(object)
+  return message === undefined ? undefined : verdict('Unknown', 'Stale', message)
 }
 
 interface ReadCondition {
@@ -207,8 +199,8 @@ function defaultHealth(input: HealthInput, object: KubeObject): Verdict {
       ? { status, reason, message }
       : verdict(status, 'DefaultRule', message)
   }
-  const stale = staleness(object)
-  if (stale !== undefined) return stale
+  const old = stale(object)
+  if (old !== undefined) return old
   const builtin = builtinHealth(object)
   if (builtin !== undefined) return verdict(builtin.status, 'DefaultRule', builtin.message)
   return verdict(

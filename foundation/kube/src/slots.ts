@@ -1,4 +1,4 @@
-// Places for commands that run at once.
+// Places for work that runs at once: commands, requests.
 
 /** Grants a fixed number of places, in FIFO order. */
 export class Slots {

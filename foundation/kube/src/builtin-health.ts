@@ -1,12 +1,15 @@
-// Health of well-known kinds, for templates whose rule is `auto`: the rules that kubectl, kstatus and Argo CD agree on
-// (originals/cartographer.md §6).
-import { findCondition, parseApiVersion } from '@fairlead/kube'
-import type { Condition, KubeObject } from '@fairlead/kube'
-import type { ConditionStatus } from '../conditions/condition.ts'
+// Health of well-known kinds, and of objects that follow the conventions for conditions: the rules that kubectl,
+// kstatus and Argo CD agree on (originals/cartographer.md §6).
+import { findCondition } from './conditions.ts'
+import type { Condition } from './conditions.ts'
+import { parseApiVersion } from './object.ts'
+import type { KubeObject } from './object.ts'
 
-/** Health with a message. */
+/** Health with a message: False is failed, Unknown may still become healthy. */
 export interface BuiltinHealth {
-  readonly status: ConditionStatus
+  readonly status: Condition['status']
+  /** The reason of the condition that decided; undefined when another field did. */
+  readonly reason?: string
   readonly message: string
 }
 
@@ -16,12 +19,25 @@ type Fields = Readonly<Record<string, unknown>>
 const healthy = (message: string): BuiltinHealth => ({ status: 'True', message })
 const unhealthy = (message: string): BuiltinHealth => ({ status: 'False', message })
 const unknown = (message: string): BuiltinHealth => ({ status: 'Unknown', message })
+const of = (status: Condition['status'], { reason, message }: Condition): BuiltinHealth => ({
+  status,
+  ...(reason === undefined || reason === '' ? {} : { reason }),
+  message,
+})
 
 const checks: Readonly<Record<string, HealthCheck>> = {
   'apps/Deployment': (spec, status) => {
     const progressing = conditionOf(status, 'Progressing')
-    if (progressing?.reason === 'ProgressDeadlineExceeded') return unhealthy(progressing.message)
+    if (progressing?.reason === 'ProgressDeadlineExceeded') return of('False', progressing)
     return replicas(numberOf(spec['replicas'], 1), status['updatedReplicas'], status['availableReplicas'])
+  },
+  'apps/ReplicaSet': (spec, status) => {
+    const failure = conditionOf(status, 'ReplicaFailure')
+    if (failure?.status === 'True') return of('False', failure)
+    const [desired, available] = [numberOf(spec['replicas'], 1), numberOf(status['availableReplicas'], 0)]
+    return available >= desired
+      ? healthy(`${available} of ${desired} are available`)
+      : unknown(`${available} of ${desired} are available`)
   },
   'apps/StatefulSet': (spec, status) =>
     replicas(
@@ -39,7 +55,7 @@ const checks: Readonly<Record<string, HealthCheck>> = {
         ),
   'batch/Job': (_spec, status) => {
     const failed = conditionOf(status, 'Failed')
-    if (failed?.status === 'True') return unhealthy(failed.message)
+    if (failed?.status === 'True') return of('False', failed)
     const complete = conditionOf(status, 'Complete')
     return complete?.status === 'True' ? healthy(complete.message) : unknown('the job is not complete')
   },
@@ -66,7 +82,7 @@ const checks: Readonly<Record<string, HealthCheck>> = {
   },
   'apiextensions.k8s.io/CustomResourceDefinition': (_spec, status) => {
     const accepted = conditionOf(status, 'NamesAccepted')
-    if (accepted?.status === 'False') return unhealthy(accepted.message)
+    if (accepted?.status === 'False') return of('False', accepted)
     return conditionOf(status, 'Established')?.status === 'True'
       ? healthy('the kind is served')
       : unknown('the kind is not served yet')
@@ -85,13 +101,25 @@ export function builtinHealth(object: KubeObject): BuiltinHealth | undefined {
   return check === undefined ? conventions(status) : check(spec, status, object)
 }
 
+/**
+ * Returns the message when status is about an earlier generation of the object; undefined when it is current, or says
+ * nothing of generations.
+ */
+export function staleness(object: KubeObject): string | undefined {
+  const { generation } = object.metadata
+  const { observedGeneration } = (object.status ?? {}) as { observedGeneration?: unknown }
+  if (typeof observedGeneration !== 'number' || generation === undefined || observedGeneration >= generation)
+    return undefined
+  return `the status is about generation ${observedGeneration}, the object is at generation ${generation}`
+}
+
 function conventions(status: Fields): BuiltinHealth | undefined {
   const stalled = conditionOf(status, 'Stalled')
-  if (stalled?.status === 'True') return unhealthy(stalled.message)
+  if (stalled?.status === 'True') return of('False', stalled)
   const reconciling = conditionOf(status, 'Reconciling')
-  if (reconciling?.status === 'True') return unknown(reconciling.message)
+  if (reconciling?.status === 'True') return of('Unknown', reconciling)
   const ready = conditionOf(status, 'Ready')
-  return ready === undefined ? undefined : { status: ready.status, message: ready.message }
+  return ready === undefined ? undefined : of(ready.status, ready)
 }
 
 function replicas(desired: number, updated: unknown, available: unknown): BuiltinHealth {

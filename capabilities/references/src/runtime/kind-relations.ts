@@ -1,0 +1,65 @@
+// The edges of kinds with references of their own: aws has a table of them, generated kinds have it in their
+// definitions.
+import { objectReference } from '@fairlead/controller'
+import type { ObjectReader, ObjectReference, Relation } from '@fairlead/controller'
+import { isJsonObject, keyOf, parseApiVersion } from '@fairlead/kube'
+import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import { idKey } from '../engine/object-id.ts'
+import type { ObjectId } from '../engine/object-id.ts'
+import { edgesOf } from '../engine/reference-index.ts'
+import type { ReferringKind } from '../engine/reference-table.ts'
+
+/** Returns the edges between an object of any kind and the objects of kinds with references. */
+export async function kindRelations(
+  object: KubeObject,
+  kinds: readonly Omit<ReferringKind, 'plural'>[],
+  read: ObjectReader,
+): Promise<readonly Relation[]> {
+  const id = idOf(object)
+  const own = kinds.find(({ group, kind }) => group === id.group && kind === id.kind)
+  const referring = kinds.filter(({ rows }) =>
+    rows.some((row) => [row, ...(row.kinds ?? [])].some(({ group, kind }) => group === id.group && kind === id.kind)),
+  )
+  const lists = await Promise.all(
+    referring.map(async ({ group, version, kind, rows }) => {
+      const { objects } = await read.list({ apiVersion: apiVersionOf(group, version), kind })
+      return objects
+        .filter((other) => edgesOf(idOf(other), specOf(other), rows).some(({ to }) => idKey(to) === idKey(id)))
+        .map((other): Relation => ({ type: 'refers-to', from: objectReference(other), to: objectReference(object) }))
+    }),
+  )
+  const references = own === undefined ? [] : edgesOf(id, specOf(object), own.rows)
+  const from = objectReference(object)
+  const named = references.map(({ to }): Relation => ({
+    type: 'refers-to',
+    from,
+    to: referenceTo(
+      to,
+      own!.rows.flatMap((row) => [row, ...(row.kinds ?? [])]),
+    ),
+  }))
+  return [...named, ...lists.flat()]
+}
+
+/** Returns the id of an object. */
+export function idOf(object: KubeObject): ObjectId {
+  return { group: parseApiVersion(object.apiVersion).group, kind: object.kind, ...keyOf(object) }
+}
+
+/** Returns the reference to an id; `kinds` have the version of its kind. */
+export function referenceTo(
+  { group, kind, namespace, name }: ObjectId,
+  kinds: readonly { readonly group: string; readonly version: string; readonly kind: string }[],
+): ObjectReference {
+  const { version = 'v1' } = kinds.find((one) => one.group === group && one.kind === kind) ?? {}
+  return { apiVersion: apiVersionOf(group, version), kind, ...(namespace === '' ? {} : { namespace }), name }
+}
+
+function apiVersionOf(group: string, version: string): string {
+  return group === '' ? version : `${group}/${version}`
+}
+
+function specOf(object: KubeObject): JsonObject {
+  const spec = object['spec'] as JsonValue | undefined
+  return isJsonObject(spec) ? spec : {}
+}

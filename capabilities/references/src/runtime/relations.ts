@@ -1,0 +1,115 @@
+// The edges of references in the graph of derived objects. Start with relations.
+import { CustomResourceDefinition } from '@fairlead/client'
+import type { ServedKind } from '@fairlead/client'
+import { objectReference } from '@fairlead/controller'
+import type { ObjectReader, Relation, RelationSource } from '@fairlead/controller'
+import { SelectorError, longLabelValue, parseApiVersion, selectorFrom } from '@fairlead/kube'
+import type { KubeObject } from '@fairlead/kube'
+import { apiGroup } from '../api.ts'
+import { fieldManager, rootOf, rowOf } from '../engine/field-plan.ts'
+import type { FieldRule } from '../engine/field-plan.ts'
+import { idKey } from '../engine/object-id.ts'
+import type { ObjectId } from '../engine/object-id.ts'
+import { edgesOf } from '../engine/reference-index.ts'
+import type { ReferringKind } from '../engine/reference-table.ts'
+import { referringKind } from '../offline/referring-kind.ts'
+import { idOf, kindRelations, referenceTo } from './kind-relations.ts'
+import type { ReferenceRuleObject } from './kinds.ts'
+import { referenceRuleKind } from './kinds.ts'
+
+/**
+ * The edges that begin or end at an object:
+ * - an object of a kind with references refers to what its fields name;
+ * - a target of a ReferenceRule refers to the source that it names, and is input of the rule.
+ */
+export const relations: RelationSource = {
+  async relations(object, read) {
+    const [ofKinds, ofRules] = await Promise.all([
+      definedKinds(read).then((kinds) => kindRelations(object, kinds, read)),
+      ruleRelations(object, read),
+    ])
+    return [...ofKinds, ...ofRules]
+  },
+}
+
+/** The kinds whose definitions declare references, of each reader once. */
+const known = new WeakMap<ObjectReader, Promise<readonly Omit<ReferringKind, 'plural'>[]>>()
+
+function definedKinds(read: ObjectReader): Promise<readonly Omit<ReferringKind, 'plural'>[]> {
+  let kinds = known.get(read)
+  if (kinds === undefined) {
+    kinds = read.list(CustomResourceDefinition).then(({ objects }) => objects.flatMap((one) => kindOf(one) ?? []))
+    known.set(read, kinds)
+  }
+  return kinds
+}
+
+/** Returns the kind of a definition; undefined for one without references, or with a malformed annotation. */
+function kindOf(definition: KubeObject): Omit<ReferringKind, 'plural'> | undefined {
+  try {
+    const kind = referringKind(definition)
+    const { versions } = definition['spec'] as { versions?: readonly { name: string; storage?: boolean }[] }
+    const version = versions?.find(({ storage }) => storage === true)?.name
+    return kind === undefined || version === undefined ? undefined : { ...kind, version }
+  } catch {
+    return undefined
+  }
+}
+
+async function ruleRelations(object: KubeObject, read: ObjectReader): Promise<readonly Relation[]> {
+  const { objects: rules } = await read.list<ReferenceRuleObject>(referenceRuleKind)
+  if (rules.length === 0) return []
+  const served = await read.served()
+  const id = idOf(object)
+  const found = rules.map(async (rule): Promise<readonly Relation[]> => {
+    const { source, target } = rule.spec
+    const isRule = id.group === apiGroup && id.kind === 'ReferenceRule' && id.name === rule.metadata.name
+    const isTarget = isOfKind(id, target)
+    const isSource = isOfKind(id, source)
+    if (!isRule && !isTarget && !isSource) return []
+    const targets = isTarget && !isSource ? [object] : (await read.list(target)).objects
+    const edges = targets.filter((one) => isSelected(one, rule)).flatMap((one) => targetEdges(one, rule, served))
+    return edges.filter(({ from, to }) =>
+      [from, to].some(
+        ({ apiVersion, kind, namespace = '', name }) =>
+          idKey({ group: parseApiVersion(apiVersion).group, kind, namespace, name }) === idKey(id),
+      ),
+    )
+  })
+  return (await Promise.all(found)).flat()
+}
+
+/** Returns the edges from a target with a reference to its source and to the rule. */
+function targetEdges(
+  target: KubeObject,
+  rule: ReferenceRuleObject,
+  served: readonly ServedKind[],
+): readonly Relation[] {
+  const from = objectReference(target)
+  const { source } = rule.spec
+  const { group, version } = parseApiVersion(source.apiVersion)
+  const { namespaced } = served.find((one) => one.apiVersion === source.apiVersion && one.kind === source.kind) ?? {}
+  const row = rowOf(rule, { group, version, kind: source.kind, namespaced, valuePath: source.valuePath })
+  const manager = fieldManager(rule.metadata.name ?? '', longLabelValue)
+  const fields: FieldRule = { row, annotation: rule.spec.target.reference.annotation, manager }
+  const named = edgesOf(idOf(target), rootOf(target, fields), [row])
+  if (named.length === 0) return []
+  return [
+    ...named.map(({ to }): Relation => ({ type: 'refers-to', from, to: referenceTo(to, [row]) })),
+    { type: 'input-of', from, to: objectReference(rule) },
+  ]
+}
+
+function isSelected({ metadata }: KubeObject, { spec }: ReferenceRuleObject): boolean {
+  try {
+    return selectorFrom(spec.target.labelSelector ?? {}).matches(metadata.labels ?? {})
+  } catch (error) {
+    // The rule says so in its condition Accepted.
+    if (error instanceof SelectorError) return false
+    throw error
+  }
+}
+
+function isOfKind({ group, kind }: ObjectId, named: { readonly apiVersion: string; readonly kind: string }): boolean {
+  return kind === named.kind && group === parseApiVersion(named.apiVersion).group
+}

@@ -1,0 +1,118 @@
+// The first causes of an object that is not ready: it is followed along what it waits for. Start with findCauses.
+import type { KubeObject } from '@fairlead/kube'
+import { isFine } from './object-state.ts'
+import type { GraphNode, ObjectLookup } from './relation-graph.ts'
+import { dependencyOf } from './relation.ts'
+import type { RelationType } from './relation.ts'
+
+/** One object on the way to a cause, and how the one before it leads to it. */
+export interface CauseStep {
+  readonly node: GraphNode
+  /** The relation to the step before; undefined for the first. */
+  readonly by?: RelationType
+}
+
+/** A first cause: the last step waits for nothing else that is known. */
+export interface Cause {
+  /** From the first object to the cause, along the shortest way. */
+  readonly steps: readonly CauseStep[]
+  /** Set when the object waits for itself along a cycle. */
+  readonly isCycle?: boolean
+}
+
+/** The causes for which an object waits. */
+export interface Causes {
+  readonly root: GraphNode
+  /** None when nothing is waited for. Those that cannot be read come last. */
+  readonly causes: readonly Cause[]
+}
+
+interface Visited {
+  readonly step: CauseStep
+  readonly before: string | undefined
+  /** Keys of what it waits for that is not fine. */
+  readonly waitsFor: string[]
+}
+
+/**
+ * Follows an object along what it waits for, and what that waits for, to the objects that wait for nothing else. A
+ * ready object ends the way, the first one excepted. At most `maxObjects` are looked at.
+ */
+export async function findCauses(object: KubeObject, lookup: ObjectLookup, maxObjects = 2000): Promise<Causes> {
+  const root = lookup.nodeOf(object)
+  const visited = new Map<string, Visited>([[root.key, { step: { node: root }, before: undefined, waitsFor: [] }]])
+  const fine = new Set<string>()
+  let level: readonly KubeObject[] = [object]
+  while (level.length > 0 && visited.size < maxObjects) {
+    const found = await Promise.all(level.map(async (one) => ({ one, next: await dependencies(one, lookup) })))
+    const next: KubeObject[] = []
+    for (const { one, next: all } of found) {
+      const key = lookup.nodeOf(one).key
+      for (const { node, by, object: other } of all) {
+        if (node.key === key || fine.has(node.key)) continue
+        if (isFine(node)) {
+          fine.add(node.key)
+          continue
+        }
+        visited.get(key)!.waitsFor.push(node.key)
+        if (visited.has(node.key)) continue
+        visited.set(node.key, { step: { node, by }, before: key, waitsFor: [] })
+        if (other !== undefined) next.push(other)
+      }
+    }
+    level = next
+  }
+  return { root, causes: causesOf(root, visited) }
+}
+
+/** Returns the objects that an object waits for. */
+async function dependencies(
+  object: KubeObject,
+  lookup: ObjectLookup,
+): Promise<readonly { readonly node: GraphNode; readonly by: RelationType; readonly object?: KubeObject }[]> {
+  const { key } = lookup.nodeOf(object)
+  const relations = await lookup.relations(object)
+  return Promise.all(
+    relations.flatMap((relation) => {
+      const end = dependencyOf(relation, key)
+      return end === undefined ? [] : [lookup.node(end).then((found) => ({ ...found, by: relation.type }))]
+    }),
+  )
+}
+
+function causesOf(root: GraphNode, visited: ReadonlyMap<string, Visited>): readonly Cause[] {
+  const found: Cause[] = []
+  const explained = new Set<string>()
+  const waitingFor = new Map<string, string[]>()
+  for (const [key, { waitsFor }] of visited)
+    for (const one of waitsFor) waitingFor.set(one, [...(waitingFor.get(one) ?? []), key])
+  const explain = (key: string): void => {
+    // Everything that leads to a cause is explained by it.
+    const waiting = [key]
+    for (let one = waiting.pop(); one !== undefined; one = waiting.pop()) {
+      if (explained.has(one)) continue
+      explained.add(one)
+      waiting.push(...(waitingFor.get(one) ?? []))
+    }
+  }
+  const isAlone = isFine(root) && visited.size === 1
+  for (const [key, { waitsFor }] of visited)
+    if (waitsFor.length === 0 && !(key === root.key && isAlone)) {
+      found.push({ steps: stepsTo(key, visited) })
+      explain(key)
+    }
+  for (const key of visited.keys())
+    if (!explained.has(key)) {
+      found.push({ steps: stepsTo(key, visited), isCycle: true })
+      explain(key)
+    }
+  const last = ({ steps }: Cause): boolean => steps.at(-1)!.node.state === 'Unknown'
+  return found.toSorted((a, b) => Number(last(a)) - Number(last(b)))
+}
+
+function stepsTo(key: string, visited: ReadonlyMap<string, Visited>): readonly CauseStep[] {
+  const steps: CauseStep[] = []
+  for (let at: string | undefined = key; at !== undefined; at = visited.get(at)!.before)
+    steps.unshift(visited.get(at)!.step)
+  return steps
+}

@@ -9,6 +9,8 @@ import { setUpRoleAggregation } from './cluster-role-aggregation.ts'
 import type { ControllerContext } from './controller-context.ts'
 import { AllResourcesInformer } from './all-resources-informer.ts'
 import type { ResourceSource } from './all-resources-informer.ts'
+import { setUpDisruptionBudgets } from './disruption/disruption-budgets.ts'
+import { setUpStaleDisruptionTargets } from './disruption/stale-targets.ts'
 import { setUpEndpointSliceMirroring } from './endpoint-slices/mirroring.ts'
 import { setUpEndpointSlices, setUpEndpoints } from './endpoint-slices/selected-endpoints.ts'
 import { setUpEventExpiry, setUpJobExpiry } from './expiry.ts'
@@ -39,6 +41,7 @@ export type { ResourceSource } from './all-resources-informer.ts'
  * - `endpointslice-mirroring`: mirrors Endpoints of Services without a selector into EndpointSlices.
  * - `pvc-protection`, `pv-protection`, `vac-protection`: remove the finalizers of claims, volumes and attribute classes
  *   that are not used.
+ * - `disruption`: the status of PodDisruptionBudgets, by which evictions are allowed or refused.
  * - `idle-workloads`: records an Event on each Pod, Deployment and Job that nothing runs.
  */
 export type InternalController =
@@ -52,6 +55,7 @@ export type InternalController =
   | 'endpoints'
   | 'endpointslice'
   | 'endpointslice-mirroring'
+  | 'disruption'
   | 'idle-workloads'
   | 'policy-status'
   | 'resource-quota'
@@ -71,6 +75,10 @@ const setups: Readonly<Record<InternalController, (context: ControllerContext, o
     endpoints: setUpEndpoints,
     endpointslice: setUpEndpointSlices,
     'endpointslice-mirroring': setUpEndpointSliceMirroring,
+    disruption: (context) => {
+      setUpDisruptionBudgets(context)
+      setUpStaleDisruptionTargets(context)
+    },
     'idle-workloads': setUpIdleWorkloads,
     'policy-status': setUpPolicyStatus,
     'resource-quota': (context, { quotas }) => setUpResourceQuotas(context, quotas),

@@ -1,20 +1,20 @@
 // PodDisruptionBudgets during evictions: whether the budget of a Pod allows its disruption, and the count in its
-// status. The other figures in the status are the disruption controller's; nothing here counts healthy Pods. The rules
-// are those of the real server's eviction.go.
+// status. The other figures in the status are those of the disruption controller (controllers/disruption); nothing here
+// counts healthy Pods. The rules are those of the real server's eviction.go.
 import {
   asJson,
   cloneJson,
-  condition,
   failure,
   findCondition,
   forbidden,
   isJsonObject,
-  selectorFrom,
   setCondition,
   tooManyRequests,
 } from '@fairlead/kube'
-import type { Condition, JsonObject, JsonValue, KubeObject, LabelSelector, MutableJsonObject } from '@fairlead/kube'
+import type { JsonObject, JsonValue, KubeObject, MutableJsonObject } from '@fairlead/kube'
 import { apiServerUser } from '../../identity/well-known-users.ts'
+import { allowedCondition, coversPod, disruptionAllowed, isPodReady } from '../../objects/disruption-budget.ts'
+import type { DisruptionBudget, DisruptionBudgetStatus } from '../../objects/disruption-budget.ts'
 import { updateObject } from '../update.ts'
 import type { RequestScope } from '../request-scope.ts'
 import type { ServerDependencies } from '../server-dependencies.ts'
@@ -25,15 +25,6 @@ const refusedMessage = "Cannot evict pod as it would violate the pod's disruptio
 const retrySeconds = 10
 /** Evictions that the controller has not confirmed yet; more are refused. */
 const maxDisruptedPods = 2000
-
-interface BudgetStatus {
-  readonly observedGeneration?: number
-  readonly disruptionsAllowed?: number
-  readonly currentHealthy?: number
-  readonly desiredHealthy?: number
-  readonly disruptedPods?: Readonly<Record<string, string>>
-  readonly conditions?: readonly Condition[]
-}
 
 /**
  * Takes one disruption from the budget of a Pod.
@@ -46,7 +37,7 @@ export async function takeDisruption(
   dryRun: boolean,
 ): Promise<void> {
   if (isBeyondBudgets(pod)) return
-  const budgets = [...server.list(resource)].filter((budget) => covers(budget, pod))
+  const budgets = [...server.list(resource)].filter((budget) => coversPod(budget as DisruptionBudget, pod))
   if (budgets.length > 1)
     throw failure(
       500,
@@ -54,7 +45,7 @@ export async function takeDisruption(
       'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',
     )
   const [budget] = budgets
-  if (budget === undefined || (!isReady(pod) && mayEvictUnhealthy(budget))) return
+  if (budget === undefined || (!isPodReady(pod) && mayEvictUnhealthy(budget))) return
   await decrement(server, scope, budget, dryRun)
 }
 
@@ -62,23 +53,6 @@ export async function takeDisruption(
 function isBeyondBudgets(pod: KubeObject): boolean {
   const { phase } = (isJsonObject(pod['status']) ? pod['status'] : {}) as { phase?: string }
   return ['Succeeded', 'Failed', 'Pending'].includes(phase ?? '') || pod.metadata.deletionTimestamp !== undefined
-}
-
-function covers(budget: KubeObject, pod: KubeObject): boolean {
-  if (budget.metadata.namespace !== pod.metadata.namespace) return false
-  const { selector } = budget['spec'] as { selector?: LabelSelector }
-  try {
-    return selectorFrom(selector).matches(pod.metadata.labels ?? {})
-  } catch {
-    return false
-  }
-}
-
-function isReady(pod: KubeObject): boolean {
-  const { conditions = [] } = (isJsonObject(pod['status']) ? pod['status'] : {}) as {
-    conditions?: readonly Condition[]
-  }
-  return findCondition(conditions, 'Ready')?.status === 'True'
 }
 
 function mayEvictUnhealthy(budget: KubeObject): boolean {
@@ -138,8 +112,11 @@ function budgetError(retryAfterSeconds: number, message: string): Error {
   })
 }
 
-function reasonFor(name: string, { conditions = [], currentHealthy = 0, desiredHealthy = 0 }: BudgetStatus): string {
-  const allowed = findCondition(conditions, 'DisruptionAllowed')
+function reasonFor(
+  name: string,
+  { conditions = [], currentHealthy = 0, desiredHealthy = 0 }: DisruptionBudgetStatus,
+): string {
+  const allowed = findCondition(conditions, disruptionAllowed)
   const { reason = '', message = '' } = allowed?.status === 'False' ? allowed : {}
   const budget = `The disruption budget ${name}`
   if (message !== '' && reason === 'SyncFailed')
@@ -161,13 +138,16 @@ function withDisruption(budget: KubeObject, pod: string, now: string): JsonObjec
   }
   if (disruptionsAllowed === 0) {
     const { observedGeneration = 0 } = status
-    const none = condition('DisruptionAllowed', false, { reason: 'InsufficientPods', observedGeneration })
-    next['conditions'] = setCondition(status.conditions, none, now) as unknown as JsonValue
+    next['conditions'] = setCondition(
+      status.conditions,
+      allowedCondition(0, observedGeneration),
+      now,
+    ) as unknown as JsonValue
   }
   draft['status'] = next
   return draft
 }
 
-function statusOf(budget: KubeObject): BudgetStatus {
-  return (isJsonObject(budget['status']) ? budget['status'] : {}) as BudgetStatus
+function statusOf(budget: KubeObject): DisruptionBudgetStatus {
+  return (isJsonObject(budget['status']) ? budget['status'] : {}) as DisruptionBudgetStatus
 }

@@ -38,47 +38,36 @@ const AttributesClass: Kind<KubeObject> = kind('storage.k8s.io/v1', 'VolumeAttri
   namespaced: false,
 })
 
+/** A kind whose objects use protected ones. */
+interface UserKind {
+  readonly kind: Kind<KubeObject>
+  /** Returns the keys of the protected objects that an object uses now. */
+  readonly usedBy: (user: KubeObject) => readonly string[]
+}
+
+function userKind<U extends KubeObject>(user: Kind<U>, usedBy: (user: U) => readonly string[]): UserKind {
+  return { kind: user, usedBy } as unknown as UserKind
+}
+
 /** Sets up the protection of claims: a pod that has not ended keeps those that it names. */
 export function setUpClaimProtection(context: ControllerContext): void {
-  protect(context, 'pvc-protection-controller', Claim, protectionFinalizers['persistentvolumeclaims.']!, (enqueue) => {
-    const pods = useOf(context, Pod as unknown as Kind<PodWithClaims>, (pod) => claimsOf(pod).forEach(enqueue))
-    return {
-      users: [pods],
-      isUsed: (claim) => {
-        const key = formatKey(keyOf(claim))
-        return pods.lastKnown.list().some((pod) => !hasEnded(pod) && claimsOf(pod).includes(key))
-      },
-    }
-  })
+  const pods = userKind(Pod as unknown as Kind<PodWithClaims>, (pod) => (hasEnded(pod) ? [] : claimsOf(pod)))
+  protect(context, 'pvc-protection-controller', Claim, protectionFinalizers['persistentvolumeclaims.']!, [pods])
 }
 
 /** Sets up the protection of volumes: the phase says whether a claim is bound. */
 export function setUpVolumeProtection(context: ControllerContext): void {
-  protect(context, 'pv-protection-controller', Volume, protectionFinalizers['persistentvolumes.']!, () => ({
-    users: [],
-    isUsed: ({ status }) => status?.phase === 'Bound',
-  }))
+  const finalizer = protectionFinalizers['persistentvolumes.']!
+  protect(context, 'pv-protection-controller', Volume, finalizer, [], ({ status }) => status?.phase === 'Bound')
 }
 
 /** Sets up the protection of attribute classes: claims and volumes name them. */
 export function setUpAttributesClassProtection(context: ControllerContext): void {
   const finalizer = protectionFinalizers['volumeattributesclasses.storage.k8s.io']!
-  protect(context, 'vac-protection-controller', AttributesClass, finalizer, (enqueue) => {
-    const claims = useOf(context, Claim, (claim) => classesOf(claim).forEach(enqueue))
-    const volumes = useOf(context, Volume, ({ spec }) => enqueue(spec?.volumeAttributesClassName ?? ''))
-    return {
-      users: [claims, volumes],
-      isUsed: ({ metadata: { name } }) =>
-        claims.lastKnown.list().some((claim) => classesOf(claim).includes(name!)) ||
-        volumes.lastKnown.list().some(({ spec }) => spec?.volumeAttributesClassName === name),
-    }
-  })
-}
-
-/** The objects that use the protected ones. */
-interface Usage<T> {
-  readonly users: readonly Pick<Informer<KubeObject>, 'waitForState' | 'read'>[]
-  isUsed(object: T): boolean
+  protect(context, 'vac-protection-controller', AttributesClass, finalizer, [
+    userKind(Claim, classesOf),
+    userKind(Volume, ({ spec }) => [spec?.volumeAttributesClassName].filter((name) => name !== undefined)),
+  ])
 }
 
 function protect<T extends KubeObject>(
@@ -86,7 +75,8 @@ function protect<T extends KubeObject>(
   name: string,
   protectedKind: Kind<T>,
   finalizer: string,
-  usageOf: (enqueue: (key: string) => void) => Usage<T>,
+  userKinds: readonly UserKind[],
+  usesItself: (object: T) => boolean = () => false,
 ): void {
   const loop = context.manager.loop<string>({
     name,
@@ -94,16 +84,24 @@ function protect<T extends KubeObject>(
     concurrency: 5,
     manager: controllerManager,
     run: async (key, { client, signal }) => {
-      for (const informer of [objects, ...usage.users]) {
+      for (const informer of [objects, ...users.map((user) => user.informer)]) {
         await informer.waitForState(signal)
         // Who uses it is unknown: it stays protected.
         const read = informer.read()
         if (!read.known) throw read.reason
       }
       const object = objects.lastKnown.get(key)
-      if (object === undefined || !isTerminating(object) || usage.isUsed(object)) return
+      if (object === undefined || !isTerminating(object) || usesItself(object)) return
       const finalizers = object.metadata.finalizers ?? []
       if (!finalizers.includes(finalizer)) return
+      for (const { informer, usedBy } of users)
+        if (informer.lastKnown.list().some((user) => usedBy(user).includes(key))) return
+      // The caches may not have seen the newest user yet.
+      const { namespace } = object.metadata
+      for (const { kind: userOf, usedBy } of users) {
+        const { items } = await client.list(userOf, { ...(namespace && { namespace }), signal })
+        if (items.some((user) => usedBy(user).includes(key))) return
+      }
       const left = finalizers.filter((other) => other !== finalizer)
       try {
         await client.update({ ...object, metadata: { ...object.metadata, finalizers: left } })
@@ -117,26 +115,14 @@ function protect<T extends KubeObject>(
   const objects: Informer<T> = enqueueOn(context, loop, protectedKind, ({ type, object }) =>
     type !== 'removed' && isTerminating(object) ? [formatKey(keyOf(object))] : [],
   )
-  const usage = usageOf((key) => loop.queue.addAfter(key, context.delay))
-}
-
-/** Subscribes to objects that use others; `released` is called with those that may have stopped to. */
-function useOf<T extends KubeObject>(
-  context: ControllerContext,
-  user: Kind<T>,
-  released: (object: T) => void,
-): Informer<T> {
-  const use = context.manager.use(user, {})
-  context.onStop(use)
-  context.onStop(
-    use.informer.subscribe({
-      changed: ({ type, object, previous }) => {
-        if (type === 'removed') released(object)
-        else if (type === 'changed' && previous !== undefined) released(previous)
-      },
+  const users = userKinds.map((user) => ({
+    ...user,
+    // Those that an object used, and may use no more.
+    informer: enqueueOn(context, loop, user.kind, ({ type, object, previous }) => {
+      if (type === 'removed') return user.usedBy(object)
+      return type === 'changed' && previous !== undefined ? user.usedBy(previous) : []
     }),
-  )
-  return use.informer
+  }))
 }
 
 function claimsOf(pod: PodWithClaims): readonly string[] {

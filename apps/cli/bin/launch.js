@@ -19,6 +19,7 @@ export async function launch(source, bundled) {
 }
 
 async function start(source, bundled) {
+  endWithLauncher()
   const inRepository = existsSync(source)
   // V8 collects when there is nothing to do, instead of keeping what a burst of writes has left: 160 MB where it was
   // 280 (bench/apiserver). Writes get a quarter slower by it, unless `node --min-semi-space-size=8
@@ -67,9 +68,22 @@ function restart() {
   const args = [...process.execArgv, ...process.argv.slice(1)]
   // The new Node takes the place of this process where Node can do that (22.15), so that signals have one receiver.
   if (process.execve !== undefined && process.platform !== 'win32') process.execve(node, [node, ...args], process.env)
-  const child = spawn(node, args, { stdio: 'inherit' })
+  const env = { ...process.env, [launchedMark]: '1' }
+  const child = spawn(node, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], env })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => process.exit(signal ? 1 : (code ?? 1)))
+}
+
+/** Set for the process that {@link restart} starts. */
+const launchedMark = 'FAIRLEAD_LAUNCHED'
+
+/** Stops this process when the one that waits for it is killed: it would go on without being seen. */
+function endWithLauncher() {
+  if (process.env[launchedMark] !== '1' || process.channel === undefined) return
+  // Processes that this one starts have not been launched so.
+  delete process.env[launchedMark]
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
+  process.channel.unref()
 }
 
 function installedNode() {

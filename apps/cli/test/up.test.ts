@@ -222,6 +222,23 @@ test('two signals that arrive together stop the server once, and cleanly', () =>
     expect(existsSync(join(folder, 'store', 'owner.json'))).toBe(false)
   }))
 
+/** Lets a Node think that it is too old to run Fairlead, and cannot be replaced by the one beside it. */
+const tooOld = `data:text/javascript,${encodeURIComponent(
+  "if (process.env.FAIRLEAD_LAUNCHED !== '1') { Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } }); process.execve = undefined }",
+)}`
+
+test('a server stops when the launcher that an older Node runs is killed', () =>
+  withFolder(async (folder) => {
+    const env = { ...process.env, NODE_OPTIONS: `--import=${tooOld}` }
+    const up = await UpProcess.start(folder, minimal, { env })
+    const { pid } = JSON.parse(readFileSync(join(folder, 'process.json'), 'utf8')) as { pid: number }
+    expect(pid).not.toBe(up.pid)
+    await up.kill()
+    // Its output is closed: the server has ended, or is about to.
+    const next = await UpProcess.start(folder, minimal)
+    expect((await next.stop()).code).toBe(0)
+  }))
+
 test('a reader that closes the pipe ends a command without a word', async () => {
   const child = spawn(process.execPath, [launcher, '--help'], { stdio: ['ignore', 'pipe', 'pipe'] })
   child.stdout.destroy()

@@ -215,6 +215,9 @@ function ignoreErrors(run: () => void): void {
   }
 }
 
+/** Milliseconds to wait for the lock of another process. */
+const lockPatience = 1_000
+
 function openDatabase(folder: string, ownerFile: string): DatabaseSync {
   const file = join(folder, 'objects.sqlite')
   let database: DatabaseSync | undefined
@@ -224,6 +227,8 @@ function openDatabase(folder: string, ownerFile: string): DatabaseSync {
     closeSync(openSync(file, 'a', 0o600))
     chmodSync(file, 0o600)
     database = new DatabaseSync(file)
+    // The system releases the lock of a killed process only when it has taken that process down.
+    database.exec(`pragma busy_timeout = ${lockPatience}`)
     database.exec(
       'pragma locking_mode = exclusive; pragma auto_vacuum = incremental; pragma journal_mode = wal; pragma synchronous = full',
     )

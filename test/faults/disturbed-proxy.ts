@@ -104,6 +104,8 @@ export class DisturbedProxy implements AsyncDisposable {
     const { method, headers } = from
     const passed = request(new URL(from.url!, this.#to.url), { method, headers, agent: this.#agent }, (answer) => {
       response.writeHead(answer.statusCode!, answer.headers)
+      // A watch has been accepted with them, long before its first event.
+      response.flushHeaders()
       answer.pipe(response)
       answer.on('error', () => response.destroy())
     })

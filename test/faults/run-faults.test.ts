@@ -105,13 +105,17 @@ class Running implements AsyncDisposable {
 const failures = 3
 
 /** Waits until a fault was met, or shown not to matter, ends it, and waits until the controller goes on. */
-async function outlast(fault: (typeof faults)[number]): Promise<void> {
+async function outlast(what: string, fault: (typeof faults)[number]): Promise<void> {
   const namespace = await addNamespace()
-  await eventually(async () => {
-    if (proxy.failed < (fault === 'hang' ? 1 : failures)) await admin.get(Secret, { namespace, name: 'shared' })
-  })
-  proxy.heal()
-  await hasCopy(namespace)
+  try {
+    await eventually(async () => {
+      if (proxy.failed < (fault === 'hang' ? 1 : failures)) await admin.get(Secret, { namespace, name: 'shared' })
+    })
+    proxy.heal()
+    await hasCopy(namespace)
+  } catch (error) {
+    throw new Error(`${what}: ${proxy.failed} requests failed; ${(error as Error).message}`, { cause: error })
+  }
 }
 
 const modes = {
@@ -138,14 +142,14 @@ test.each(Object.entries(modes))(
     for (const { right, fault } of sampleOf(all, 41)) {
       proxy.begin(right, fault)
       await using _running = new Running(flags)
-      await outlast(fault)
+      await outlast(`${right} ${fault} at the start`, fault)
       log.push(`${right} ${fault} start`)
     }
     await using _running = new Running(flags)
     await hasCopy(await addNamespace())
     for (const { right, fault } of sampleOf(all, 23)) {
       proxy.begin(right, fault)
-      await outlast(fault)
+      await outlast(`${right} ${fault} later`, fault)
       log.push(`${right} ${fault} later`)
     }
     console.log(`${mode}: ${rights.length} rights, ${log.length} faults tried`)

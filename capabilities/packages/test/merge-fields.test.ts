@@ -89,6 +89,11 @@ test.each([
   expectMerge(spec(base), spec(upstream), spec(local), spec(result))
 })
 
+test('base64 that no side changed is no conflict', () => {
+  const spec = (z: string): string => `spec:\n  k: !!binary aGVsbG8=\n  z: ${z}\n`
+  expectMerge(spec('1'), spec('2'), spec('1'), spec('2'))
+})
+
 describe('an explicit null', () => {
   const spec = (k: string): string => `spec:${k === '' ? '' : `\n  k: ${k}`}\n  z: 1\n`
   const merge = (base: string, upstream: string, local: string): unknown => {

@@ -26,6 +26,8 @@ describe('a document', () => {
     ['wide lists', 'a:\n  - x: 1\n    y:\n      - 2\n'],
     ['anchors, aliases, merge keys and tags', 'a: &x\n  b: 1\nc: *x\nd:\n  <<: *x\ne: !!str 12\n'],
     ['maps and lists between brackets', 'a: {b: c, d: [e, "f"], g: {}}\nh: []\n'],
+    ['base64', 'a: !!binary aGVsbG8=\nb: !!binary |\n  aGVs\n  bG8=\nc: {d: !!binary aGVsbG8=}\n'],
+    ['tags of lists', 'a: !!omap\n- b: 1\nc: !!pairs\n- d: 1\n- d: 2\n'],
     ['long lines', `a: ${'word '.repeat(60)}end\n`],
   ])('keeps %s', (_, source) => {
     expect(formatted(source)).toBe(source)

@@ -19,7 +19,7 @@ export type { CandidateSources, SelectedObjects } from './engine/set/candidates.
 export type { Downstream, Selectable, SetSpec, TargetFailure, Template, VariantSpec } from './engine/set/spec.ts'
 export { ExpressionError, Expressions } from './engine/set/expression.ts'
 export type { TemplateVariables } from './engine/set/expression.ts'
-export { renderTemplate } from './engine/set/template.ts'
+export { downstreamPackage, downstreamRepo, renderTemplate } from './engine/set/template.ts'
 export { formatSpecError, targetErrors } from './engine/set/validation.ts'
 export type { SpecError } from './engine/set/validation.ts'
 export { variantNames } from './engine/set/variant-name.ts'

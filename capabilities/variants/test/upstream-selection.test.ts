@@ -1,6 +1,14 @@
 // Selection of an upstream by a range of versions and by workspace, and marks of the design in packages.
 import { expect, test } from 'vitest'
-import { injectionPoints, observedRevision, selectUpstream, specErrors, withDefaults } from '@fairlead/variants'
+import {
+  decideInjection,
+  injectionPoints,
+  observedRevision,
+  selectUpstream,
+  specErrors,
+  withDefaults,
+  withInjection,
+} from '@fairlead/variants'
 import type { PackageRevision } from '@fairlead/packages'
 
 /** A published revision of catalog/web; its version is a label of the revision, or of its Kptfile. */
@@ -100,3 +108,29 @@ test.each(['kpt.dev/injected-resource', 'kpt.dev/injected-resource-name'])(
     expect(injectionPoints(files).points.map(({ injected }) => injected)).toEqual(['east'])
   },
 )
+
+test('an empty policy is none', () => {
+  const [upstream, downstream] = [
+    { repo: 'catalog', package: 'web' },
+    { repo: 'edge', package: 'web' },
+  ]
+  const spec = { upstream, downstream, adoptionPolicy: '', deletionPolicy: '' }
+  const full = withDefaults(spec as unknown as Parameters<typeof withDefaults>[0])
+  expect([specErrors(full), full.adoptionPolicy, full.deletionPolicy]).toEqual([[], 'adoptNone', 'delete'])
+})
+
+test('conditions and gates of injection points come in the order of their types', () => {
+  const point = (kind: string, name: string): string =>
+    `apiVersion: example.org/v1\nkind: ${kind}\nmetadata:\n  name: ${name}\n  annotations:\n    kpt.dev/config-injection: required\n`
+  const files = {
+    Kptfile: 'apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n',
+    'a.yaml': [point('Site', 'b'), point('Site', 'a'), point('Region', 'c')].join('---\n'),
+  }
+  const decisions = injectionPoints(files).points.map((one) => decideInjection(one, [], { objects: new Map() }))
+  const { Kptfile } = withInjection(files, decisions)
+  const types = [...(Kptfile ?? '').matchAll(/(?:type|conditionType): config\.injection\.(.*)$/gim)].map(
+    ([, type]) => type,
+  )
+  expect(types.slice(0, 3)).toEqual(['Region.c', 'Site.a', 'Site.b'])
+  expect(types.slice(3)).toEqual(['Region.c', 'Site.a', 'Site.b'])
+})

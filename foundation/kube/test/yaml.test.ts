@@ -55,6 +55,8 @@ describe('parseYaml', () => {
     ['1: one', { 1: 'one' }],
     ['!!str 12', '12'],
     ['!!binary aGVsbG8=', 'hello'],
+    ['!!omap [a: 1, b: 2]', [{ a: 1 }, { b: 2 }]],
+    ['!!pairs [a: 1, a: 2]', [{ a: 1 }, { a: 2 }]],
     ['|-\n  a\n  b\n', 'a\nb'],
     ['|\n  a\n  b\n', 'a\nb\n'],
     ['>-\n  a\n  b', 'a b'],

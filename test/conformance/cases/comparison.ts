@@ -32,6 +32,33 @@ export function holdsFragments(message: string, fragments: readonly string[]): b
   return fragments.every((fragment) => text.includes(fragment.toLowerCase()))
 }
 
+/** As many messages as lists of fragments, each list matched by a message of its own, in any order. */
+export function sameMessages(
+  at: string,
+  wanted: readonly (readonly string[])[],
+  came: readonly string[],
+): Disagreement[] {
+  return wanted.length === came.length && areMatched(wanted, came) ? [] : [{ at, wanted, came }]
+}
+
+function areMatched([first, ...rest]: readonly (readonly string[])[], messages: readonly string[]): boolean {
+  if (first === undefined) return true
+  return messages.some((message, at) => holdsFragments(message, first) && areMatched(rest, messages.toSpliced(at, 1)))
+}
+
+/** The same values in any order, as often as they are wanted. */
+export function sameElements(at: string, wanted: readonly unknown[], came: readonly unknown[]): Disagreement[] {
+  const order = (values: readonly unknown[]): readonly string[] => values.map((value) => canonical(value)).toSorted()
+  return isDeepStrictEqual(order(wanted), order(came)) ? [] : [{ at, wanted, came }]
+}
+
+/** JSON with the keys of objects in order. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    isObject(part) ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1))) : part,
+  )
+}
+
 /** A disagreement as lines of text. */
 export function describe({ at, wanted, came }: Disagreement): string[] {
   return [`    ${at}`, `      wanted ${show(wanted)}`, `      came   ${show(came)}`]

@@ -30,11 +30,14 @@ function dialect(from: Tags): Tags {
   return made.tags
 }
 
-/** Returns the tags of YAML 1.1 without timestamps and base 60, with `0o`. */
+/** Tags that Go does not know: their values are strings, and lists as they are written. */
+const unknown = ['timestamp', 'omap', 'pairs']
+
+/** Returns the tags of YAML 1.1 without those that Go does not know and base 60, with `0o`. */
 function dialectTags(tags: Tags): Tags {
   const kept = tags.filter((tag) => {
-    if (typeof tag === 'string') return tag !== 'timestamp' && !tag.endsWith('Time')
-    return tag.tag !== 'tag:yaml.org,2002:timestamp' && tag.format !== 'TIME'
+    if (typeof tag === 'string') return !unknown.includes(tag) && !tag.endsWith('Time')
+    return !unknown.includes(tag.tag.replace('tag:yaml.org,2002:', '')) && tag.format !== 'TIME'
   })
   return [newOctal, ...kept.map(demandDigits)]
 }

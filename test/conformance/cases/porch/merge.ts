@@ -2,10 +2,10 @@
 import { parseYamlDocuments, stringifyYaml } from '@fairlead/kube'
 import type { JsonValue } from '@fairlead/kube'
 import type { PackageFiles, UpdateStrategy } from '@fairlead/packages'
-import { PackageError, updatePackage } from '@fairlead/packages'
+import { PackageError, isResourceFile, updatePackage } from '@fairlead/packages'
 import type { Case } from '../case-file.ts'
 import type { Disagreement } from '../comparison.ts'
-import { holdsFragments, sameSet, sameValue } from '../comparison.ts'
+import { holdsFragments, sameElements, sameValue } from '../comparison.ts'
 
 /** Merges three packages and compares files, objects, resources or the error. */
 export function playMerge(input: Case['input'], want: Case['want']): Disagreement[] {
@@ -23,25 +23,24 @@ export function playMerge(input: Case['input'], want: Case['want']): Disagreemen
     return isWanted ? [] : [{ at: 'error', wanted: want.error, came: error.message }]
   }
   if (want.error !== undefined) return [{ at: 'error', wanted: want.error, came: Object.fromEntries(files) }]
-  const documents = (content: string | Uint8Array): JsonValue[] => parseYamlDocuments(String(content))
-  const byPath = Object.fromEntries([...files].map(([path, content]) => [path, documents(content)]))
   return [
     ...(want.files === undefined ? [] : sameValue('files', want.files, Object.fromEntries(files))),
-    ...(want.objects === undefined
-      ? []
-      : sameValue(
-          'objects',
-          Object.fromEntries(Object.entries(want.objects as object).map(([path, object]) => [path, [object]])),
-          byPath,
-        )),
+    ...(want.objects === undefined ? [] : sameObjects(want.objects as Readonly<Record<string, JsonValue>>, files)),
     ...(want.resources === undefined
       ? []
-      : sameSet(
-          'resources',
-          (want.resources as JsonValue[]).map(stringifyYaml),
-          Object.values(byPath).flat().map(stringifyYaml),
-        )),
+      : sameElements('resources', want.resources as JsonValue[], [...files].flatMap(documentsOf))),
   ]
+}
+
+function sameObjects(wanted: Readonly<Record<string, JsonValue>>, files: PackageFiles): Disagreement[] {
+  const came = Object.fromEntries([...files].map((file) => [file[0], documentsOf(file)]))
+  const lists = Object.entries(wanted).map(([path, object]) => [path, [object]] as const)
+  return sameValue('objects', Object.fromEntries(lists), came)
+}
+
+/** Returns the documents of a file; none of one that holds no resources. */
+function documentsOf([path, content]: readonly [string, string | Uint8Array]): JsonValue[] {
+  return isResourceFile(path) ? parseYamlDocuments(String(content)) : []
 }
 
 /** Merges three Kptfiles and compares the value. */

@@ -3,6 +3,8 @@
 import {
   ExpressionError,
   Expressions,
+  downstreamPackage,
+  downstreamRepo,
   formatSpecError,
   planSet,
   renderTemplate,
@@ -20,9 +22,10 @@ import type {
   Template,
   TemplateVariables,
 } from '@fairlead/variants'
+import type { KubeObject } from '@fairlead/kube'
 import type { Case } from '../case-file.ts'
 import type { Disagreement } from '../comparison.ts'
-import { contains, holdsFragments, sameSet, sameValue } from '../comparison.ts'
+import { contains, holdsFragments, sameMessages, sameSet, sameValue } from '../comparison.ts'
 import type { Area } from '../suite.ts'
 
 interface Player extends Area {
@@ -54,11 +57,15 @@ export const setPlayers: Readonly<Record<string, Player>> = {
     want: ['spec'],
     play(input, want) {
       const placed = { template: input.template as Template, path: 'template' }
-      const downstream = { repo: 'edge-1', package: 'web' }
-      const spec = renderTemplate(placed, input.variables as TemplateVariables, new Expressions(), {
-        upstream: { repo: 'catalog', package: 'web' },
-        downstream,
-      })
+      const variables = input.variables as TemplateVariables
+      const expressions = new Expressions()
+      const { repository: _, ...finding } = variables
+      const downstream = {
+        repo: downstreamRepo(placed, finding, expressions),
+        package: downstreamPackage(placed, variables, expressions),
+      }
+      const upstream = { repo: 'catalog', package: 'web' }
+      const spec = renderTemplate(placed, variables, expressions, { upstream, downstream })
       return Object.entries(want.spec as object).flatMap(([key, value]) =>
         sameValue(`spec.${key}`, value, (spec as Readonly<Record<string, unknown>>)[key]),
       )
@@ -74,9 +81,7 @@ export const setPlayers: Readonly<Record<string, Player>> = {
     want: ['errors'],
     play(input, want) {
       const errors = targetErrors(input.targets as SetSpec['targets']).map(formatSpecError)
-      const wanted = want.errors as string[][]
-      const agrees = errors.length === wanted.length && wanted.every((one, at) => holdsFragments(errors[at]!, one))
-      return agrees ? [] : [{ at: 'errors', wanted, came: errors }]
+      return sameMessages('errors', want.errors as string[][], errors)
     },
   },
 }
@@ -116,7 +121,12 @@ function playExpression(input: Case['input'], want: Case['want']): Disagreement[
 function playReconcile(input: Case['input'], want: Case['want']): Disagreement[] {
   const event = input.event as { readonly name: string; readonly labels: Record<string, string> } | undefined
   const { repositories, ...sources } = sourcesOf(input)
-  const changed = repositories.map((one) => (one.name === event?.name ? { ...one, labels: event.labels } : one))
+  const changed = repositories.filter(({ name }) => name !== event?.name)
+  if (event !== undefined)
+    changed.push({
+      ...(repositories.find(({ name }) => name === event.name) ?? asSelectable(event)),
+      labels: event.labels,
+    })
   const set: ObservedSet = {
     ...sources,
     name: String(input.set),
@@ -172,11 +182,13 @@ function sourcesOf(input: Case['input']): Pick<ObservedSet, 'repositories' | 'ob
     repositories.map(({ name }) => ({ name })),
   )
   const given = (input.repositories ?? []) as Partial<Selectable>[]
-  const objects = (input.objects ?? []) as (Partial<Selectable> & { readonly apiVersion: string; kind: string })[]
+  const objects = (input.objects ?? []) as KubeObject[]
   return {
     repositories: (given.length === 0 ? named : given).map(asSelectable),
     objects: ({ apiVersion, kind }) => ({
-      objects: objects.filter((one) => one.apiVersion === apiVersion && one.kind === kind).map(asSelectable),
+      objects: objects
+        .filter((one) => one.apiVersion === apiVersion && one.kind === kind)
+        .map(({ metadata, ...flat }) => asSelectable(metadata ?? (flat as Partial<Selectable>))),
     }),
   }
 }

@@ -29,7 +29,7 @@ import type {
 } from '@fairlead/variants'
 import type { Case } from '../case-file.ts'
 import type { Disagreement } from '../comparison.ts'
-import { contains, holdsFragments, sameSet, sameValue } from '../comparison.ts'
+import { contains, sameElements, sameMessages, sameSet, sameValue } from '../comparison.ts'
 import type { Area } from '../suite.ts'
 
 interface Player extends Area {
@@ -108,16 +108,6 @@ function revisionsOf(given: unknown): ObservedRevision[] {
   }))
 }
 
-function fragments(at: string, wanted: readonly (readonly string[])[], came: readonly string[]): Disagreement[] {
-  const left = [...came]
-  for (const one of wanted) {
-    const index = left.findIndex((message) => holdsFragments(message, one))
-    if (index === -1) return [{ at, wanted, came }]
-    left.splice(index, 1)
-  }
-  return left.length === 0 ? [] : [{ at, wanted, came }]
-}
-
 function conditions(wanted: unknown, came: readonly Condition[]): Disagreement[] {
   return ((wanted ?? []) as Condition[]).flatMap((one) =>
     contains(
@@ -136,7 +126,7 @@ function playValidate(input: Case['input'], want: Case['want']): Disagreement[] 
   const spec = withDefaults(input.spec as GivenSpec)
   const errors = specErrors(spec)
   return [
-    ...fragments('errors', want.errors as string[][], errors),
+    ...sameMessages('errors', want.errors as string[][], errors),
     ...conditions(want.conditions, variantConditions({ specErrors: errors })),
     // Only a change of the spec can help.
     ...optional(want, 'requeue', false),
@@ -156,7 +146,7 @@ function playUpstream(input: Case['input'], want: Case['want']): Disagreement[] 
       : contains('selected', want.selected, revision)),
     ...conditions(want.conditions, variantConditions({ upstream })),
     ...optional(want, 'requeue', revision === undefined),
-    ...(want.warnings === undefined ? [] : fragments('warnings', want.warnings as string[][], warnings)),
+    ...(want.warnings === undefined ? [] : sameMessages('warnings', want.warnings as string[][], warnings)),
   ]
 }
 
@@ -170,18 +160,16 @@ function shownAction(
 function playDownstream(input: Case['input'], want: Case['want']): Disagreement[] {
   const spec = withDefaults(input as GivenSpec)
   const plan = planDownstream({ uid, spec }, revisionsOf(input.packageRevisions))
-  const order = (actions: readonly { readonly name: string }[]): unknown =>
-    actions.toSorted((a, b) => (a.name < b.name ? -1 : 1))
   return [
     ...sameSet(
       'targets',
       want.targets as string[],
       plan.targets.map(({ name }) => name),
     ),
-    ...sameValue(
+    ...sameElements(
       'actions',
-      order(want.actions as { name: string }[]),
-      order(plan.actions.map((action) => shownAction(action, input.labels))),
+      want.actions as readonly unknown[],
+      plan.actions.map((action) => shownAction(action, input.labels)),
     ),
   ]
 }
@@ -248,10 +236,11 @@ function playContext(input: Case['input'], want: Case['want']): Disagreement[] {
     input.contextFile === null ? {} : { 'package-context.yaml': stringifyYaml(input.contextFile as JsonObject) }
   const packageContext = input.packageContext as PackageVariantSpec['packageContext']
   const after = withContext(before, { variant: 'pv', packageName: 'web', packageContext })
-  const data = { ...(only(after['package-context.yaml']!)['data'] as JsonObject) } as Record<string, unknown>
+  const file = after['package-context.yaml']
+  const data = { ...((file === undefined ? {} : only(file)['data']) as JsonObject) } as Record<string, unknown>
   for (const key of ['name', 'package-path']) if (!(key in (want.data as object))) delete data[key]
   return [
-    ...sameValue('created', want.created, Object.keys(before).length === 0),
+    ...sameValue('created', want.created, input.contextFile === null && file !== undefined),
     ...sameValue('data', want.data, data),
   ]
 }
@@ -334,6 +323,14 @@ interface UpgradeInput {
   readonly changed: readonly string[]
 }
 
+const contentFields = [
+  'spec.packageContext',
+  'spec.pipeline',
+  'spec.injectors',
+  'spec.injectionSelectors',
+  'injected-object',
+]
+
 function playUpgrade(input: Case['input'], want: Case['want']): Disagreement[] {
   const { upstream, downstream, upstreamNow, changed } = input as unknown as UpgradeInput
   const of = (revision: { workspaceName: string; revision: number }): ObservedRevision =>
@@ -352,7 +349,8 @@ function playUpgrade(input: Case['input'], want: Case['want']): Disagreement[] {
     upstream: now,
     target: targets[0]!,
     upstreams: [former, now],
-    isChanged: changed.length > 0,
+    // What else the spec says is of the revision or of its end, not of its content.
+    isChanged: changed.some((what) => contentFields.some((field) => what === field || what.startsWith(`${field}.`))),
   })
   const tasks = 'task' in plan ? shownTask(plan.task) : undefined
   const isRestored = target.lifecycle === 'DeletionProposed'

@@ -35,6 +35,7 @@ function equalMaps(a: YAMLMap, b: YAMLMap): boolean {
 
 function sameScalar(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true
+  if (a instanceof Uint8Array) return b instanceof Uint8Array && Buffer.from(a).equals(b)
   // 1 and 1.0 are one number.
   const isNumber = (value: unknown): boolean => typeof value === 'number' || typeof value === 'bigint'
   return isNumber(a) && isNumber(b) && Number(a) === Number(b) && String(a) === String(b)

@@ -162,15 +162,18 @@ class Render {
     }
   }
 
-  /** Packages below first; each package sees their output. */
+  /** Packages below first; each package sees their output, in front of its own resources. */
   async #depthFirstRender(node: PackageNode): Promise<Error | undefined> {
     const { path, subpackages } = node.folder
     this.#packages += 1
     this.#load(node)
+    const local = node.resources
+    const outputs: Resource[] = []
     for (const folder of subpackages) {
       const child = this.#child(node, folder)
       const error = await this.#depthFirstRender(child)
-      node.resources = [...node.resources, ...child.resources]
+      outputs.push(...child.resources)
+      node.resources = [...outputs, ...local]
       if (error !== undefined) return new RenderError('pkg.render', folder.path, error)
     }
     const own = localPaths(node)

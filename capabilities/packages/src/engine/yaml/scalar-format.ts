@@ -9,6 +9,7 @@ export type ScalarPlace = 'key' | 'flow' | 'block'
 /** Returns the lines of a scalar; those after the first are without indentation. */
 export function formatScalar(node: Scalar, place: ScalarPlace): string[] {
   const { value, source, type } = node
+  if (value instanceof Uint8Array) return binaryLines(source ?? Buffer.from(value).toString('base64'))
   if (typeof value !== 'string') return [keepsSource(node) ? source! : value === null ? 'null' : String(value)]
   if (place === 'block' && (type === 'BLOCK_LITERAL' || type === 'BLOCK_FOLDED') && allowsBlock(value))
     return blockLines(value, type === 'BLOCK_LITERAL' ? '|' : '>')
@@ -19,6 +20,11 @@ export function formatScalar(node: Scalar, place: ScalarPlace): string[] {
   if (!wasPlain && readsAsOtherType.test(value)) return [goQuote(value)]
   if (allowsPlain(value, place === 'flow')) return [value]
   return allowsSingle(value) ? singleLines(value) : [goQuote(value)]
+}
+
+/** Writes the base64 of a `!!binary`. */
+function binaryLines(text: string): string[] {
+  return text.includes('\n') ? blockLines(text, '|') : [text]
 }
 
 /** The value is still that of the source: `0x1f`, `1e3`, `~` and `yes` stay as they are. */

@@ -83,7 +83,10 @@ export function decideInjection(point: InjectionPoint, injectors: Injectors, sou
   }
 }
 
-/** Returns the files after injection, with a condition and a gate per point in the Kptfile. @throws PackageError */
+/**
+ * Returns the files after injection, with a condition and a gate per point in the Kptfile; new ones in the order of
+ * their types. @throws PackageError
+ */
 export function withInjection(files: PackageText, decisions: readonly InjectionDecision[]): PackageText {
   const changed: Record<string, string> = { ...files }
   const injected = decisions.filter(({ source }) => source !== undefined)
@@ -123,8 +126,9 @@ function withConditions(kptfile: string, decisions: readonly InjectionDecision[]
     resource.removeItems(['info', 'readinessGates'], (item) => isJsonObject(item) && isVanished(item['conditionType']))
     const newConditions = new Map<string, JsonObject>()
     const newGates: JsonObject[] = []
-    for (const { point, status, reason, message, isKept } of decisions) {
-      const type = conditionTypeOf(point)
+    const ordered = decisions.map((decision) => [conditionTypeOf(decision.point), decision] as const)
+    ordered.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+    for (const [type, { point, status, reason, message, isKept }] of ordered) {
       const index = places.get(type)
       const wanted = { type, status, message, reason }
       if (index !== undefined) {

@@ -6,14 +6,14 @@ import { rangeError } from './version-range.ts'
 /** A spec as it may arrive: servers fill in defaults, but schemas are not everywhere. */
 export type GivenSpec = { readonly [Field in keyof PackageVariantSpec]?: Partial<PackageVariantSpec[Field]> }
 
-/** Returns the spec with defaults. */
+/** Returns the spec with defaults. An empty policy is none, as to Porch. */
 export function withDefaults(spec: GivenSpec): PackageVariantSpec {
   return {
     ...(spec as PackageVariantSpec),
-    adoptionPolicy: spec.adoptionPolicy ?? 'adoptNone',
-    deletionPolicy: spec.deletionPolicy ?? 'delete',
-    onConflict: spec.onConflict ?? 'upstream',
-    onProposed: spec.onProposed ?? 'keep',
+    adoptionPolicy: spec.adoptionPolicy || 'adoptNone',
+    deletionPolicy: spec.deletionPolicy || 'delete',
+    onConflict: spec.onConflict || 'upstream',
+    onProposed: spec.onProposed || 'keep',
   }
 }
 

@@ -39,7 +39,7 @@ const word = process.argv[2] ?? ''
 for (const request of [...growingRequests(), ...customRequests()].filter(({ title }) => title.includes(word))) {
   for (const [index, field] of request.fields.entries()) {
     let [once, twice] = [0, Infinity]
-    for (const runs of [2, 5]) {
+    for (const runs of [2, 5, 15]) {
       once = await time(request, size, index, runs)
       twice = await time(request, 2 * size, index, runs)
       if (twice <= factor * once + noiseMs) break

@@ -321,6 +321,18 @@ describe('borders', () => {
     await eventually(async () => expect((await stage.rule()).ready).toMatchObject({ reason: 'Resolved' }))
   })
 
+  test('says which command prints the rights that a rule needs', async () => {
+    await using stage = await Stage.start([...tenant('a')])
+    const source = { apiVersion: 'v1', kind: 'Service', valuePath: 'spec.clusterIP' }
+    await stage.client.apply(ruleObject({ annotation: 'x' }, { source }))
+    await eventually(async () =>
+      expect((await stage.rule()).ready).toMatchObject({
+        reason: 'KindUnavailable',
+        message: expect.stringMatching(/cannot list resource "services".*`fairlead refs rbac -f RULES\.yaml` prints/s),
+      }),
+    )
+  })
+
   test('a Secret is refused as a source, whatever the rule says', async () => {
     await using stage = await Stage.start([...tenant('a')])
     const rule = ruleObject(

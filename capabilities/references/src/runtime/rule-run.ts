@@ -118,11 +118,13 @@ export class RuleRun implements AsyncDisposable {
       cache.known ? [] : [cache.reason],
     )
     const problems = unknown.filter(({ state }) => state !== 'Syncing').map(({ message }) => message)
+    if (unknown.some(({ state }) => state === 'Forbidden'))
+      problems.push('`fairlead refs rbac -f RULES.yaml` prints the ClusterRole that allows it')
     const { problem } = this.#rights
     return {
       targets: this.#targets,
       problems,
-      isListed: unknown.length === problems.length,
+      isListed: unknown.every(({ state }) => state !== 'Syncing'),
       ...(problem === undefined ? {} : { unseenRights: problem }),
     }
   }

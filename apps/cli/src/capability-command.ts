@@ -34,7 +34,8 @@ const clusterOptions: readonly CommandOption[] = [
   { flags: '--context <name>', description: 'the context of the kubeconfig to use' },
 ]
 
-function addCommand(group: Parser, command: Command): void {
+/** Adds one command to a group, or to the program. */
+export function addCommand(group: Parser, command: Command): void {
   const parser = describe(
     group.command(command.name, { isDefault: command.isDefault === true }),
     command.summary,

@@ -6,6 +6,7 @@ import { addCapabilityCommands } from './capability-command.ts'
 import { addCompletionCommands } from './completion/commands.ts'
 import { addDoctorCommand } from './doctor/commands.ts'
 import { describe } from './help-text.ts'
+import { addGraphCommands } from './graph/commands.ts'
 import { addInstallCommands } from './install/commands.ts'
 import { addRunCommand } from './run/commands.ts'
 import { addSimulateCommand } from './simulate/commands.ts'
@@ -37,6 +38,7 @@ export async function program(wanted?: string): Promise<Command> {
   addDoctorCommand(root)
   addRunCommand(root)
   addSimulateCommand(root)
+  addGraphCommands(root)
   addBackupCommands(root)
   await addCapabilityCommands(root, wanted)
   addCompletionCommands(root, program)

@@ -45,6 +45,7 @@ test("commands that use a cluster have kubectl's flags", () => {
     'doctor',
     'run',
     'simulate',
+    'graph',
     'backup',
     'restore',
     'metacontroller record',

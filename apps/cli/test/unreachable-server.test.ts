@@ -13,6 +13,7 @@ type Command = Awaited<ReturnType<typeof program>>
 /** Arguments and options that each command requires. */
 const required: Readonly<Record<string, readonly string[]>> = {
   backup: ['a.backup'],
+  graph: ['deployment/web'],
   simulate: ['rules.yaml'],
   'metacontroller rbac': ['counter'],
   'metacontroller sync': ['counter'],

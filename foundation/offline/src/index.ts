@@ -19,6 +19,7 @@ export { CrdSchemas, validManifests } from './crd-schemas.ts'
 export { hostAddresses } from './host-address.ts'
 export { formatStructured } from './structured-output.ts'
 export type { StructuredFormat } from './structured-output.ts'
+export { terminalText } from './terminal-text.ts'
 export { testSummary } from './test-summary.ts'
 export type { TestCounts } from './test-summary.ts'
 

@@ -4,13 +4,12 @@ import type { CommandContext } from '@fairlead/controller/command'
 import { setOwn } from '@fairlead/kube'
 import type { Clock, KubeObject } from '@fairlead/kube'
 import { CommandError, exitCode, usageError } from '@fairlead/offline/command-error'
-import { formatStructured } from '@fairlead/offline'
+import { formatStructured, terminalText } from '@fairlead/offline'
 import type { StructuredFormat } from '@fairlead/offline'
 import { actionsClient } from './actions-client.ts'
 import type { ActionsClient, Inputs } from './actions-client.ts'
 import { printLogs } from './pod-logs.ts'
 import { parseResource, requireHere } from './resource-argument.ts'
-import { terminalText } from './terminal-text.ts'
 
 type Context = CommandContext<
   {

@@ -1,5 +1,5 @@
 // Tables for terminals.
-import { terminalText } from './terminal-text.ts'
+import { terminalText } from '@fairlead/offline'
 
 /** Returns a table with aligned columns. */
 export function formatTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -2,14 +2,13 @@
 // cluster, or on files.
 import type { CommandContext } from '@fairlead/controller/command'
 import { exitCode, usageError } from '@fairlead/offline/command-error'
-import { formatStructured } from '@fairlead/offline'
+import { formatStructured, terminalText } from '@fairlead/offline'
 import type { StructuredFormat } from '@fairlead/offline'
 import type { Why, WhyCandidate } from '../engine/menu.ts'
 import { explain } from '../offline/explain.ts'
 import type { Explanation } from '../offline/explain.ts'
 import { actionsClient } from './actions-client.ts'
 import { locate, parseResource } from './resource-argument.ts'
-import { terminalText } from './terminal-text.ts'
 
 type Context = CommandContext<
   {

@@ -13,8 +13,8 @@ export type DefinedKind = Omit<ReferringKind, 'version' | 'plural'>
  * @throws CommandError when the annotation is malformed
  */
 export function referringKind(object: KubeObject): DefinedKind | undefined {
-  const annotation = object.metadata.annotations?.[referencesAnnotation]
-  if (annotation === undefined || object.kind !== 'CustomResourceDefinition') return undefined
+  const rows = declaredReferences(object)
+  if (rows === undefined || object.kind !== 'CustomResourceDefinition') return undefined
   if (parseApiVersion(object.apiVersion).group !== 'apiextensions.k8s.io') return undefined
   const spec = object['spec'] as JsonValue | undefined
   const names = isJsonObject(spec) ? spec['names'] : undefined
@@ -22,8 +22,17 @@ export function referringKind(object: KubeObject): DefinedKind | undefined {
   return {
     group: String(spec['group']),
     kind: String(names['kind']),
-    rows: rowsFrom(annotation, object.metadata.name ?? ''),
+    rows,
   }
+}
+
+/**
+ * Returns the references that the annotation of a definition declares, undefined without one.
+ * @throws CommandError when the annotation is malformed
+ */
+export function declaredReferences({ metadata }: Pick<KubeObject, 'metadata'>): readonly ReferenceRow[] | undefined {
+  const annotation = metadata.annotations?.[referencesAnnotation]
+  return annotation === undefined ? undefined : rowsFrom(annotation, metadata.name ?? '')
 }
 
 const strings = ['fieldPath', 'refPath', 'group', 'version', 'kind', 'valuePath'] as const

@@ -5,14 +5,16 @@ import { objectReference } from '@fairlead/controller'
 import type { ObjectReader, Relation, RelationSource } from '@fairlead/controller'
 import { SelectorError, longLabelValue, parseApiVersion, selectorFrom } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
+import { CommandError } from '@fairlead/offline'
 import { apiGroup } from '../api.ts'
 import { fieldManager, rootOf, rowOf } from '../engine/field-plan.ts'
 import type { FieldRule } from '../engine/field-plan.ts'
 import { idKey } from '../engine/object-id.ts'
 import type { ObjectId } from '../engine/object-id.ts'
+import { valueAt } from '../engine/occurrences.ts'
 import { edgesOf } from '../engine/reference-index.ts'
 import type { ReferringKind } from '../engine/reference-table.ts'
-import { referringKind } from '../offline/referring-kind.ts'
+import { declaredReferences } from '../offline/referring-kind.ts'
 import { idOf, kindRelations, referenceTo } from './kind-relations.ts'
 import type { ReferenceRuleObject } from './kinds.ts'
 import { referenceRuleKind } from './kinds.ts'
@@ -38,21 +40,34 @@ const known = new WeakMap<ObjectReader, Promise<readonly Omit<ReferringKind, 'pl
 function definedKinds(read: ObjectReader): Promise<readonly Omit<ReferringKind, 'plural'>[]> {
   let kinds = known.get(read)
   if (kinds === undefined) {
-    kinds = read.list(CustomResourceDefinition).then(({ objects }) => objects.flatMap((one) => kindOf(one) ?? []))
+    kinds = readKinds(read)
     known.set(read, kinds)
   }
   return kinds
 }
 
-/** Returns the kind of a definition; undefined for one without references, or with a malformed annotation. */
-function kindOf(definition: KubeObject): Omit<ReferringKind, 'plural'> | undefined {
+/** Reads the metadata of all definitions: their schemas are large, and the names of kinds are in discovery. */
+async function readKinds(read: ObjectReader): Promise<readonly Omit<ReferringKind, 'plural'>[]> {
+  const { objects } = await read.listMetadata(CustomResourceDefinition)
+  const served = await read.served()
+  return objects.flatMap((definition) => {
+    const found = served.find(
+      ({ isPreferred, group, plural }) => isPreferred && `${plural}.${group}` === definition.metadata.name,
+    )
+    const rows = rowsOf(definition)
+    return found === undefined || rows === undefined
+      ? []
+      : [{ group: found.group, version: found.version, kind: found.kind, rows }]
+  })
+}
+
+/** Returns the references of a definition; undefined without any, or when they are malformed. */
+function rowsOf(definition: KubeObject): ReferringKind['rows'] | undefined {
   try {
-    const kind = referringKind(definition)
-    const { versions } = definition['spec'] as { versions?: readonly { name: string; storage?: boolean }[] }
-    const version = versions?.find(({ storage }) => storage === true)?.name
-    return kind === undefined || version === undefined ? undefined : { ...kind, version }
-  } catch {
-    return undefined
+    return declaredReferences(definition)
+  } catch (error) {
+    if (error instanceof CommandError) return undefined
+    throw error
   }
 }
 
@@ -92,10 +107,14 @@ function targetEdges(
   const row = rowOf(rule, { group, version, kind: source.kind, namespaced, valuePath: source.valuePath })
   const manager = fieldManager(rule.metadata.name ?? '', longLabelValue)
   const fields: FieldRule = { row, annotation: rule.spec.target.reference.annotation, manager }
-  const named = edgesOf(idOf(target), rootOf(target, fields), [row])
-  if (named.length === 0) return []
+  const root = rootOf(target, fields)
+  if ((valueAt(root, row.refPath) ?? null) === null) return []
   return [
-    ...named.map(({ to }): Relation => ({ type: 'refers-to', from, to: referenceTo(to, [row]) })),
+    ...edgesOf(idOf(target), root, [row]).map(({ to }): Relation => ({
+      type: 'refers-to',
+      from,
+      to: referenceTo(to, [row]),
+    })),
     { type: 'input-of', from, to: objectReference(rule) },
   ]
 }

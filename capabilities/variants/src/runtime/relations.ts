@@ -4,31 +4,73 @@ import type { ObjectReader, ObjectReference, Relation, RelationSource } from '@f
 import { controllerOf, parseApiVersion } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { PackageRevisionKind, RepositoryKind, porchGroup } from '@fairlead/packages'
+import type { PackageRevision } from '@fairlead/packages'
 import { apiGroup, PackageVariantKind, PackageVariantSetKind } from '../api.ts'
-import type { PackageVariant } from '../api.ts'
+import type { PackageVariant, PackageVariantSet } from '../api.ts'
+import { isPublished } from '../engine/observed-revision.ts'
 
 /**
  * The edges that begin or end at an object, as far as owner references and status show them:
  * - a revision is made from the variant that controls it, a variant from its set;
- * - a variant refers to the Repositories of its upstream and downstream packages;
- * - the upstream revision that a variant has selected is upstream of the variant;
+ * - variants and sets refer to the Repositories of their packages;
+ * - the upstream revision that a variant has selected is upstream of the variant; where no revision of the package is
+ *   published, all of them are;
  * - an injected object is input of the variant.
  */
-export const relations: RelationSource = { relations: relationsOf }
+export const relations: RelationSource = {
+  async relations(object, read) {
+    const { group } = parseApiVersion(object.apiVersion)
+    const { namespace = '', name = '' } = object.metadata
+    if (namespace === '') return []
+    const isObject = ({ apiVersion, kind, name: other }: ObjectReference): boolean =>
+      apiVersion === object.apiVersion && kind === object.kind && other === name
+    const edges = (await edgesIn(namespace, read)).filter(({ from, to }) => isObject(from) || isObject(to))
+    if (group === apiGroup && [PackageVariantKind.kind, PackageVariantSetKind.kind].includes(object.kind)) return edges
+    // The status of a variant may name revisions that others control.
+    const others = edges.filter(({ type }) => type !== 'made-from')
+    return [...(group === porchGroup ? madeFrom(object) : []), ...others]
+  },
+}
 
-async function relationsOf(object: KubeObject, read: ObjectReader): Promise<readonly Relation[]> {
-  const { group } = parseApiVersion(object.apiVersion)
-  const { namespace = '', name = '' } = object.metadata
-  if (namespace === '') return []
-  if (group === apiGroup && object.kind === PackageVariantKind.kind) return variantRelations(object as PackageVariant)
-  const variants = await read.list(PackageVariantKind, namespace)
-  const edges = variants.objects.flatMap(variantRelations)
-  if (group === apiGroup && object.kind === PackageVariantSetKind.kind)
-    return edges.filter(({ type, to }) => type === 'made-from' && to.uid === object.metadata.uid)
-  const isObject = ({ kind, name: other, apiVersion }: ObjectReference): boolean =>
-    kind === object.kind && other === name && apiVersion === object.apiVersion
-  const known = edges.filter(({ type, from, to }) => type !== 'made-from' && (isObject(from) || isObject(to)))
-  return [...(group === porchGroup ? madeFrom(object) : []), ...known]
+/** The edges of the variants and sets of a namespace, for each reader once. */
+const known = new WeakMap<ObjectReader, Map<string, Promise<readonly Relation[]>>>()
+
+function edgesIn(namespace: string, read: ObjectReader): Promise<readonly Relation[]> {
+  const ofReader = known.get(read) ?? new Map<string, Promise<readonly Relation[]>>()
+  known.set(read, ofReader)
+  const edges = ofReader.get(namespace) ?? readEdges(namespace, read)
+  ofReader.set(namespace, edges)
+  return edges
+}
+
+async function readEdges(namespace: string, read: ObjectReader): Promise<readonly Relation[]> {
+  const [{ objects: variants }, { objects: sets }] = await Promise.all([
+    read.list(PackageVariantKind, namespace),
+    read.list(PackageVariantSetKind, namespace),
+  ])
+  if (variants.length === 0 && sets.length === 0) return []
+  const { objects: revisions } = await read.list(PackageRevisionKind, namespace)
+  const upstreamEdges = [...variants, ...sets].flatMap((one) => unpublishedUpstreams(one, revisions))
+  return [...variants.flatMap(variantRelations), ...sets.flatMap(setRelations), ...upstreamEdges]
+}
+
+/** Returns the edges to a variant or set from the revisions of its upstream package, when none of them is published. */
+function unpublishedUpstreams(
+  follower: PackageVariant | PackageVariantSet,
+  revisions: readonly PackageRevision[],
+): readonly Relation[] {
+  const { repo, package: packageName } = follower.spec.upstream ?? {}
+  const ofPackage = revisions.filter(({ spec }) => spec.repository === repo && spec.packageName === packageName)
+  const isPublic = ({ spec }: PackageRevision): boolean => isPublished({ lifecycle: spec.lifecycle ?? 'Draft' })
+  if (ofPackage.some(isPublic)) return []
+  return ofPackage.map((one) => edge('upstream-of', objectReference(one), objectReference(follower)))
+}
+
+function setRelations(set: PackageVariantSet): readonly Relation[] {
+  const repo = set.spec.upstream?.repo
+  return repo === undefined || repo === ''
+    ? []
+    : [edge('refers-to', objectReference(set), repository(set.metadata.namespace!, repo))]
 }
 
 /** Edges of a variant, without the revisions that it has made but in its status. */

@@ -16,8 +16,8 @@ export interface CauseStep {
 export interface Cause {
   /** From the first object to the cause, along the shortest way. */
   readonly steps: readonly CauseStep[]
-  /** Set when the object waits for itself along a cycle. */
-  readonly isCycle?: boolean
+  /** Set when the last step waits for itself: the objects on the way back to it, which is the last of them. */
+  readonly cycle?: readonly GraphNode[]
 }
 
 /** The causes for which an object waits. */
@@ -95,17 +95,18 @@ function causesOf(root: GraphNode, visited: ReadonlyMap<string, Visited>): reado
       waiting.push(...(waitingFor.get(one) ?? []))
     }
   }
-  const isAlone = isFine(root) && visited.size === 1
+  if (isFine(root) && visited.size === 1) return []
   for (const [key, { waitsFor }] of visited)
-    if (waitsFor.length === 0 && !(key === root.key && isAlone)) {
+    if (waitsFor.length === 0) {
       found.push({ steps: stepsTo(key, visited) })
       explain(key)
     }
-  for (const key of visited.keys())
-    if (!explained.has(key)) {
-      found.push({ steps: stepsTo(key, visited), isCycle: true })
-      explain(key)
-    }
+  for (const key of visited.keys()) {
+    const cycle = explained.has(key) ? [] : wayBack(key, visited)
+    if (cycle.length === 0) continue
+    found.push({ steps: stepsTo(key, visited), cycle: cycle.map((one) => visited.get(one)!.step.node) })
+    explain(key)
+  }
   const last = ({ steps }: Cause): boolean => steps.at(-1)!.node.state === 'Unknown'
   return found.toSorted((a, b) => Number(last(a)) - Number(last(b)))
 }
@@ -115,4 +116,20 @@ function stepsTo(key: string, visited: ReadonlyMap<string, Visited>): readonly C
   for (let at: string | undefined = key; at !== undefined; at = visited.get(at)!.before)
     steps.unshift(visited.get(at)!.step)
   return steps
+}
+
+/** Returns the keys of a shortest way from an object to itself; none when it does not wait for itself. */
+function wayBack(key: string, visited: ReadonlyMap<string, Visited>): readonly string[] {
+  const before = new Map<string, string>()
+  const waiting = [key]
+  for (const one of waiting)
+    for (const next of visited.get(one)!.waitsFor) {
+      if (before.has(next)) continue
+      before.set(next, one)
+      waiting.push(next)
+    }
+  if (!before.has(key)) return []
+  const way = [key]
+  for (let at = before.get(key)!; at !== key; at = before.get(at)!) way.unshift(at)
+  return way
 }

@@ -13,6 +13,8 @@ const singleReads = 8
 /** Options of a {@link ClientReader}. */
 export interface ClientReaderOptions {
   readonly signal: AbortSignal
+  /** The kinds that the server serves, where they are known. */
+  readonly served?: readonly ServedKind[]
   /** The namespace to list where all namespaces may not be listed. */
   readonly namespace?: string
   /** Requests at most; further objects are unknown. 5,000 when left out. */
@@ -37,6 +39,7 @@ export class ClientReader implements ObjectReader {
   constructor(client: Client, options: ClientReaderOptions) {
     this.#client = client
     this.#options = options
+    this.#served = options.served && Promise.resolve(options.served)
   }
 
   /** Everything that could not be read so far, each once. */

@@ -20,9 +20,29 @@ export function inStructOrder(wire: ProtobufFacts, facts: string): Readonly<Reco
     const group = wire.packages[String(object['apiVersion'])]
     if (group !== undefined) observe(`${group}.${String(object['kind'])}`, object, wire, observed)
   }
+  const shared = pairsOfTwins(wire, observed)
   return Object.fromEntries(
-    Object.entries(wire.messages).map(([name, fields]) => [name, ordered(fields, observed.get(name) ?? new Map())]),
+    Object.entries(wire.messages).map(([name, fields]) => [name, ordered(fields, shared.get(twinKey(fields)) ?? [])]),
   )
+}
+
+/**
+ * The observed pairs of all messages with the same fields: Container and EphemeralContainerCommon are the same struct.
+ */
+function pairsOfTwins(
+  wire: ProtobufFacts,
+  observed: Observed,
+): Map<string, ReadonlyMap<string, ReadonlySet<string>>[]> {
+  const twins = new Map<string, ReadonlyMap<string, ReadonlySet<string>>[]>()
+  for (const [name, pairs] of observed) {
+    const key = twinKey(wire.messages[name] ?? [])
+    twins.set(key, [...(twins.get(key) ?? []), pairs])
+  }
+  return twins
+}
+
+function twinKey(fields: readonly ProtobufField[]): string {
+  return fields.map(({ name, number }) => `${number} ${name}`).join()
 }
 
 function* recordedObjects(facts: string): Generator<Json> {
@@ -67,17 +87,22 @@ function jsonNames(field: ProtobufField, wire: ProtobufFacts): string[] {
   return (wire.messages[field.type ?? ''] ?? []).flatMap((inner) => jsonNames(inner, wire))
 }
 
-/** A topological order over the observed pairs that takes the lowest number next wherever it may choose. */
-function ordered(fields: readonly ProtobufField[], pairs: ReadonlyMap<string, ReadonlySet<string>>): ProtobufField[] {
-  const left = [...fields]
-  const out: ProtobufField[] = []
-  while (left.length > 0) {
-    const free = left.findIndex(
-      (field) => !left.some((other) => other !== field && pairs.get(other.name)?.has(field.name) === true),
-    )
-    out.push(...left.splice(Math.max(free, 0), 1))
+/** The fields by number, each behind those that were seen before it. */
+function ordered(
+  fields: readonly ProtobufField[],
+  observed: readonly ReadonlyMap<string, ReadonlySet<string>>[],
+): ProtobufField[] {
+  const out = new Set<ProtobufField>()
+  const visiting = new Set<ProtobufField>()
+  const visit = (field: ProtobufField): void => {
+    if (visiting.has(field)) return
+    visiting.add(field)
+    for (const other of fields)
+      if (observed.some((pairs) => pairs.get(other.name)?.has(field.name) === true)) visit(other)
+    out.add(field)
   }
-  return out
+  for (const field of fields) visit(field)
+  return [...out]
 }
 
 function isObject(value: unknown): value is Json {

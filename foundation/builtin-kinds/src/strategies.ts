@@ -101,6 +101,9 @@ const strategies: Readonly<Record<string, Strategy>> = {
   'storage.k8s.io/VolumeAttributesClass': attributesClassStrategy,
 }
 
+/** The groups whose server stores JSON, which keeps empty lists. */
+const storedAsJson: ReadonlySet<string> = new Set(['apiextensions.k8s.io', 'apiregistration.k8s.io'])
+
 /** Returns the strategy of a kind: the behavior shared by all built-in kinds, and its own. */
 export function strategyOf(group: string, apiVersion: string, row: ResourceRow, rules?: DefinitionRules): Strategy {
   const own =
@@ -108,7 +111,7 @@ export function strategyOf(group: string, apiVersion: string, row: ResourceRow, 
   const hasStatus = own.hasStatus ?? row.subresources?.some(({ name }) => name === 'status') ?? false
   const finish = (object: Draft): void => {
     const type = messageOfKind(apiVersion, row.kind)
-    if (type !== undefined) normalizeForStorage(type, object)
+    if (type !== undefined) normalizeForStorage(type, object, storedAsJson.has(group))
   }
   return {
     allowUnconditionalUpdate: true,

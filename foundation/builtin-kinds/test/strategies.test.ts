@@ -563,7 +563,7 @@ test('the variables of a policy are compiled once each, in the scope of those be
     { name: 'c', expression: '1' },
   ])
   expect([own, later]).toEqual([
-    expect.stringContaining("undeclared reference to 'variables'"),
+    expect.stringContaining("undefined field 'a'"),
     expect.stringContaining("undefined field 'c'"),
   ])
   expect(unnamed).toContain('spec.variables[2].name')

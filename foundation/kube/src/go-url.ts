@@ -17,12 +17,18 @@ export function parseGoUrl(text: string): GoUrl | string {
   return typeof parsed === 'string' ? `parse ${goQuote(url)}: ${parsed}` : { ...parsed, fragment }
 }
 
+/** Returns Go's error message for a string that is no URI of a request: absolute, or a path from the root. */
+export function requestUriProblem(text: string): string | undefined {
+  const parsed = text === '' ? 'empty url' : text === '*' ? undefined : parse(text, true)
+  return typeof parsed === 'string' ? `parse ${goQuote(text)}: ${parsed}` : undefined
+}
+
 function cut(text: string, separator: string): [string, string] {
   const at = text.indexOf(separator)
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + separator.length)]
 }
 
-function parse(text: string): Omit<GoUrl, 'fragment'> | string {
+function parse(text: string, isRequestUri = false): Omit<GoUrl, 'fragment'> | string {
   // oxlint-disable-next-line no-control-regex -- the pattern looks for control characters
   if (/[\x00-\x1f\x7f]/.test(text)) return 'net/url: invalid control character in URL'
   if (text.startsWith(':')) return 'missing protocol scheme'
@@ -32,6 +38,7 @@ function parse(text: string): Omit<GoUrl, 'fragment'> | string {
   const parts = { scheme, user: undefined, host: '', query }
   if (!rest.startsWith('/')) {
     if (scheme !== '') return parts
+    if (isRequestUri) return 'invalid URI for request'
     return cut(rest, '/')[0].includes(':') ? 'first path segment in URL cannot contain colon' : parts
   }
   const hasAuthority = rest.startsWith('//') && (scheme !== '' || !rest.startsWith('///'))

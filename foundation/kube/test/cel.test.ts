@@ -140,6 +140,8 @@ describe('CEL evaluation', () => {
     ['9223372036854775807 + n', 'integer overflow'],
     ['x.c + x.a == 1', 'no such overload'],
     ['x.b.join()', 'no such overload'],
+    ['ip("::ffff:1.2.3.4").family() == 4', 'IPv4-mapped IPv6 address "::ffff:1.2.3.4" is not allowed'],
+    ['ip("::1%e").family() == 4', 'IP address "::1%e" with zone value is not allowed'],
     ['int(x.c)', "type conversion error from 'string' to 'int'"],
     ['optional.none().value()', 'optional.none() dereference'],
     ['s.matches("(")', 'error parsing regexp: missing closing ): `(`'],
@@ -189,6 +191,14 @@ describe('CEL compilation', () => {
     ['n ? 1', ["1:6: Syntax error: mismatched input '<EOF>' expecting ':'"]],
     ['o..a', ["1:3: Syntax error: no viable alternative at input '..'"]],
     ['o.', ["1:3: Syntax error: no viable alternative at input '.'"]],
+    [
+      's == "\\q"',
+      [
+        `1:6: Syntax error: token recognition error at: '"\\q'`,
+        `1:9: Syntax error: token recognition error at: '"'`,
+        `1:10: Syntax error: mismatched input '<EOF>' expecting ${anExpression}`,
+      ],
+    ],
     ['$s', ["1:1: Syntax error: token recognition error at: '$'"]],
     [
       'n = 1',

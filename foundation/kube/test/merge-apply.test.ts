@@ -301,6 +301,18 @@ describe('applyServerSide', () => {
     ])
   })
 
+  test('creates the manager before-first-apply when nothing is applied', () => {
+    const subject = new Subject()
+    subject.live = asObject({
+      apiVersion: 'example.com/v1',
+      kind: 'Widget',
+      metadata: { name: 'w', uid: 'u' },
+      spec: { replicas: 1 },
+    })
+    subject.apply('m', {})
+    expect(subject.managers).toEqual([['before-first-apply Update', { 'f:spec': { '.': {}, 'f:replicas': {} } }]])
+  })
+
   test('does not own the reset fields of the endpoint', () => {
     const subject = new Subject().apply(
       's',

@@ -1,6 +1,7 @@
 // The route of /api, /apis and below: selects the document and its format, and caches the aggregated ones with their
 // ETag until the registry changes.
 import { createHash } from 'node:crypto'
+import { builtinGroups } from '@fairlead/builtin-kinds'
 import { methodNotAllowed, notAcceptable, stringifyJson } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
 import type { Route } from '../http/route.ts'
@@ -25,8 +26,9 @@ export function discoveryRoute(registry: RegistryReader): Route {
       if (root !== 'api' && root !== 'apis') return undefined
       const document = root === 'api' ? documents.core(rest, hostOf(request)) : documents.named(rest)
       if (document === undefined) return undefined
-      if (request.method !== 'GET') throw methodNotAllowed()
-      return answer(request, document, rest.length === 0 ? () => documents.aggregated(root) : undefined)
+      const isRoute = root === 'api' || documents.isBuiltinVersion(rest)
+      if (isRoute && request.method !== 'GET') throw methodNotAllowed()
+      return answer(request, document, isRoute, rest.length === 0 ? () => documents.aggregated(root) : undefined)
     },
   }
 }
@@ -59,6 +61,14 @@ class DiscoveryDocuments {
     const group = groups.find(({ name }) => name !== '' && name === path[0])
     if (group === undefined || path.length > 2) return undefined
     return path.length === 1 ? apiGroup(group) : resourcesOf(group, path[1] ?? '')
+  }
+
+  /**
+   * Returns true for the document of a built-in version, which has a route for GET alone. The aggregator and the
+   * handler of custom resources answer the others whatever the method, and leave the media types to the serializers.
+   */
+  isBuiltinVersion(path: readonly string[]): boolean {
+    return path.length === 2 && builtinGroups.includes(path[0] ?? '')
   }
 
   /** Returns the paths of the documents. */
@@ -105,11 +115,12 @@ function resourcesOf(group: ApiGroup, version: string): JsonObject | undefined {
 function answer(
   request: ServerRequest,
   document: JsonObject,
+  isRoute: boolean,
   aggregated: (() => AggregatedDocument) | undefined,
 ): ServerResponse {
   const { accept } = request.headers
   const wanted = typeof accept === 'string' ? accept : ''
-  if (!isAcceptableRoute(wanted, objectTypes)) throw routeNotAcceptable(objectTypes)
+  if (isRoute && !isAcceptableRoute(wanted, objectTypes)) throw routeNotAcceptable(objectTypes)
   const negotiated = negotiateObject(
     new Accept(wanted),
     (transform) => aggregated !== undefined && isAggregated(transform),

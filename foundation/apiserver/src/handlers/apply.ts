@@ -52,7 +52,9 @@ export async function applyObject(
     dryRun: options.dryRun,
     manager: options.fieldManager,
     isApplied: true,
-    createsMissing: scope.subresource === '',
+    createsMissing:
+      scope.subresource === '' ||
+      (scope.subresource === 'status' && scope.resource.definition.strategy.allowCreateOnUpdate === true),
     change: async (current) => {
       if (current === undefined && typeof metadata['uid'] === 'string' && metadata['uid'] !== '')
         throw uidWithoutObject(scope, metadata['uid'])

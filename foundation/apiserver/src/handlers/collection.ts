@@ -31,15 +31,7 @@ export async function handleList(server: ServerDependencies, scope: RequestScope
   validateListOptions(defaulted)
   const negotiation = output.object(resource, subresource)
   if (isWatch) return handleWatch(server, scope, defaulted, selection)
-  const list = await listObjects(server, scope, options, selection)
-  const { metadata } = list
-  const isTransformed = negotiation.negotiated.transform !== undefined
-  return respond(
-    server,
-    scope,
-    negotiation,
-    isTransformed ? { ...list, metadata: withoutEmptyContinue(metadata) } : list,
-  )
+  return respond(server, scope, negotiation, await listObjects(server, scope, options, selection))
 }
 
 /** Handles DELETE of a collection; the response is the list before the deletion. @throws StatusError */
@@ -62,7 +54,7 @@ async function respond(
   { views, metadata }: ObjectList,
 ): Promise<ServerResponse> {
   const listForm = { ...form, takesValue: output.takesValue, signal }
-  const transformed = transformList(metadata, negotiated.transform, resource, query, clock.now())
+  const transformed = transformList(withoutEmptyContinue(metadata), negotiated.transform, resource, query, clock.now())
   if (transformed !== undefined) return transformedListResponse(transformed, views, listForm)
   const { definition, apiVersion } = resource
   return listResponse({ kind: definition.listKind, apiVersion }, metadata, views, listForm)

@@ -119,7 +119,7 @@ async function handleUpdate(server: ServerDependencies, scope: RequestScope): Pr
   const written = await updateObject(server, scope, {
     dryRun: options.dryRun,
     manager: options.fieldManager,
-    createsMissing: (resource.definition.strategy.allowCreateOnUpdate ?? false) && subresource === '',
+    createsMissing: (resource.definition.strategy.allowCreateOnUpdate ?? false) && ['', 'status'].includes(subresource),
     checksUid: true,
     // Attempts change the object in place.
     change: () => cloneJson(decoded) as JsonObject,

@@ -92,13 +92,14 @@ export function compileVariables(
 ): VariableScope {
   // Grows with each variable: a copy for each takes seconds for thousands of them.
   const known = new Map<string, CelType>()
-  const scope = { ...declarations, variables: objectOf('kubernetes.variables', known) }
+  const scope =
+    variables.length === 0 ? declarations : { ...declarations, variables: objectOf('kubernetes.variables', known) }
   const compiled = variables.map(({ name = '', expression = '' }) => {
-    const variable = { name, expression: new Expression(expression, known.size === 0 ? declarations : scope) }
+    const variable = { name, expression: new Expression(expression, scope) }
     known.set(name, variable.expression.program?.type ?? types.dyn)
     return variable
   })
-  return { variables: compiled, declarations: known.size === 0 ? declarations : scope }
+  return { variables: compiled, declarations: scope }
 }
 
 /** Returns the declarations of a policy without its variables. */

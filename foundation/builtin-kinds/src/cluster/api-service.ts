@@ -1,12 +1,14 @@
 // APIServices.
-import type { FieldError, KubeObject } from '@fairlead/kube'
-import { fieldErrors, formatTime } from '@fairlead/kube'
+import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
+import { dns1035Label, dns1123Subdomain, fieldErrors, formatTime, pathSegmentName } from '@fairlead/kube'
+import { invalidWith } from '../checks.ts'
 import type { Strategy } from '../definition/strategy.ts'
 import { ensureAt, fill, flagAt, has, numberAt, objectAt, stringAt } from '../fields.ts'
 
 /** The strategy of APIServices: the name is the version and group that they serve. */
 export const apiServiceStrategy: Strategy = {
   hasStatus: true,
+  validateName: pathSegmentName,
   applyDefaults(object) {
     if (has(objectAt(object, 'spec'), 'service')) fill(ensureAt(object, 'spec', 'service'), { port: 443 })
   },
@@ -33,20 +35,50 @@ function apiServiceErrors(object: KubeObject): FieldError[] {
   const name = object.metadata.name ?? ''
   const required = `${stringAt(spec, 'version')}.${stringAt(spec, 'group')}`
   const errors: FieldError[] = []
-  if (name !== required)
+  if (name !== required && pathSegmentName(name).length === 0)
     errors.push(fieldErrors.invalid('metadata.name', name, `must be \`spec.version+"."+spec.group\`: "${required}"`))
+  const [group, version] = [stringAt(spec, 'group'), stringAt(spec, 'version')]
+  if (group !== '') errors.push(...invalidWith('spec.group', group, dns1123Subdomain(group)))
+  else if (version !== 'v1')
+    errors.push(fieldErrors.required('spec.group', 'only v1 may have an empty group and it better be legacy kube'))
+  errors.push(...invalidWith('spec.version', version, dns1035Label(version)))
   for (const field of ['groupPriorityMinimum', 'versionPriority']) {
     const value = numberAt(spec, field) ?? 0
     const limit = field === 'versionPriority' ? 1000 : 20_000
     if (value <= 0 || value > limit)
       errors.push(fieldErrors.invalid(`spec.${field}`, value, `must be positive and less than ${limit}`))
   }
-  if (has(spec, 'service')) {
-    for (const field of ['namespace', 'name'])
-      if (stringAt(spec, 'service', field) === '') errors.push(fieldErrors.required(`spec.service.${field}`))
-  }
-  const field = 'spec.insecureSkipTLSVerify'
+  return [...errors, ...(has(spec, 'service') ? remoteErrors(spec) : localErrors(spec))]
+}
+
+function remoteErrors(spec: JsonObject): FieldError[] {
+  const errors = ['namespace', 'name']
+    .filter((field) => stringAt(spec, 'service', field) === '')
+    .map((field) => fieldErrors.required(`spec.service.${field}`))
+  const port = numberAt(spec, 'service', 'port') ?? 0
+  if (port < 1 || port > 65_535)
+    errors.push(
+      fieldErrors.invalid('spec.service.port', port, 'port is not valid: must be between 1 and 65535, inclusive'),
+    )
   if (flagAt(spec, 'insecureSkipTLSVerify') && stringAt(spec, 'caBundle') !== '')
-    errors.push(fieldErrors.invalid(field, true, 'may not be true if caBundle is present'))
+    errors.push(fieldErrors.invalid('spec.insecureSkipTLSVerify', true, 'may not be true if caBundle is present'))
   return errors
+}
+
+function localErrors(spec: JsonObject): FieldError[] {
+  const bytes = Buffer.from(stringAt(spec, 'caBundle'), 'base64').length
+  return [
+    ...(bytes > 0
+      ? [fieldErrors.invalid('spec.caBundle', `${bytes} bytes`, 'local APIServices may not have a caBundle')]
+      : []),
+    ...(flagAt(spec, 'insecureSkipTLSVerify')
+      ? [
+          fieldErrors.invalid(
+            'spec.insecureSkipTLSVerify',
+            true,
+            'local APIServices may not have insecureSkipTLSVerify',
+          ),
+        ]
+      : []),
+  ]
 }

@@ -38,10 +38,10 @@ export function zeroStatus(apiVersion: string, kind: string): MutableJsonObject 
 /**
  * Normalizes an object for storage, after defaults and preparation have changed it: fields are in the order of their
  * type, and empty required lists become null, because protobuf, the storage encoding, does not distinguish them.
- * Changes the object in place.
+ * `keepsEmptyLists`: the kind is stored as JSON. Changes the object in place.
  */
-export function normalizeForStorage(type: MessageType, object: MutableJsonObject): void {
-  const normalized = normalizedMessage(type, object)
+export function normalizeForStorage(type: MessageType, object: MutableJsonObject, keepsEmptyLists: boolean): void {
+  const normalized = normalizedMessage(type, object, keepsEmptyLists)
   if (normalized === object) return
   for (const name of Object.keys(object)) delete object[name]
   Object.assign(object, normalized)
@@ -51,7 +51,7 @@ export function normalizeForStorage(type: MessageType, object: MutableJsonObject
  * Returns the message itself when its fields are in order, else a copy. Values are replaced in place, so frozen parts
  * must be normalized already.
  */
-function normalizedMessage(type: MessageType, object: MutableJsonObject): MutableJsonObject {
+function normalizedMessage(type: MessageType, object: MutableJsonObject, keepsEmptyLists: boolean): MutableJsonObject {
   let last = -1
   let isOrdered = true
   for (const name of Object.keys(object)) {
@@ -61,18 +61,20 @@ function normalizedMessage(type: MessageType, object: MutableJsonObject): Mutabl
     if (position < last) isOrdered = false
     last = position
     const value = object[name] ?? null
-    const next = normalizedValue(field, value)
+    const next = normalizedValue(field, value, keepsEmptyLists)
     if (next !== value) object[name] = next
   }
   return isOrdered ? object : inOrder(type, object)
 }
 
-function normalizedValue(field: MessageField, value: JsonValue): JsonValue {
+function normalizedValue(field: MessageField, value: JsonValue, keepsEmptyLists: boolean): JsonValue {
   if (typeof value !== 'object' || value === null) return value
-  if (field.repeated && isJsonArray(value) && value.length === 0) return field.omitempty ? value : null
+  if (field.repeated && isJsonArray(value) && value.length === 0)
+    return field.omitempty || keepsEmptyLists ? value : null
   const { message } = field
   if (message === undefined || message.special !== undefined) return value
-  const normalized = (child: JsonValue): JsonValue => normalizedMessage(message, child as MutableJsonObject)
+  const normalized = (child: JsonValue): JsonValue =>
+    normalizedMessage(message, child as MutableJsonObject, keepsEmptyLists)
   if (isJsonArray(value)) {
     const items = value.map(normalized)
     return items.every((item, index) => item === value[index]) ? value : items

@@ -83,7 +83,7 @@ export const apiServicePrinter: TablePrinter = {
     return [
       object.metadata.name ?? '',
       has(service, 'name') ? `${stringAt(service, 'namespace')}/${stringAt(service, 'name')}` : 'Local',
-      status === 'True' ? status : `${status} (${stringAt(available, 'reason')})`,
+      available === undefined || status === 'True' ? status : `${status} (${stringAt(available, 'reason')})`,
       objectAge(object, now),
     ]
   },

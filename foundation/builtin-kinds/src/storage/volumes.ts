@@ -172,7 +172,18 @@ function volumeErrors(spec: JsonObject): FieldError[] {
     errors.push(...subdomainName('spec.storageClassName', stringAt(spec, 'storageClassName')))
   if (has(spec, 'volumeMode'))
     errors.push(...oneOf('spec.volumeMode', stringAt(spec, 'volumeMode'), ['Block', 'Filesystem']))
-  return errors
+  return has(spec, 'volumeAttributesClassName') ? [...errors, ...attributesClassErrors(spec)] : errors
+}
+
+function attributesClassErrors(spec: JsonObject): FieldError[] {
+  const field = 'spec.volumeAttributesClassName'
+  const name = stringAt(spec, 'volumeAttributesClassName')
+  return [
+    ...(name === '' ? [fieldErrors.required(field, 'an empty string is disallowed')] : subdomainName(field, name)),
+    ...(has(spec, 'csi')
+      ? []
+      : [fieldErrors.required('spec.csi', 'has to be specified when using volumeAttributesClassName')]),
+  ]
 }
 
 function affinityErrors(spec: JsonObject): FieldError[] {

@@ -78,7 +78,7 @@ class Estimator {
         const operand = this.estimate(expr.operand, scope)
         // Testing a field costs nothing beyond its object.
         if (expr.test) return { cost: operand.cost, shape: shapeOf(1) }
-        return { cost: operand.cost + 1, shape: operand.shape.field(expr.field) }
+        return { cost: operand.cost + 1, shape: this.#fieldOf(expr.operand, operand.shape, expr.field) }
       }
       case 'index': {
         const operand = this.estimate(expr.operand, scope)
@@ -129,6 +129,11 @@ class Estimator {
    */
   #elementOf(of: Expr, { element }: Shape): Shape {
     return element ?? shapeOf(of.kind === 'call' && this.#self !== undefined ? this.#self.size : unlimited)
+  }
+
+  /** Returns the shape of a field; fields of a call's result are looked up from the root, too, where `self` is. */
+  #fieldOf(of: Expr, shape: Shape, name: string): Shape {
+    return of.kind === 'call' && this.#self !== undefined ? this.#self : shape.field(name)
   }
 
   #call(expr: Expr & { kind: 'call' }, scope: Scope): Estimate {

@@ -315,7 +315,9 @@ function ready(source: ValidationRule, declaration: Declaration): Rule {
 function messageOf(source: ValidationRule, declaration: Declaration): CelProgram | undefined {
   if (!source.messageExpression) return undefined
   try {
-    return compile(source.messageExpression, ruleEnvironment(source, declaration), types.string)
+    const program = compile(source.messageExpression, ruleEnvironment(source, declaration), types.string)
+    // Kubernetes runs it with the plain oldSelf, even where that is an optional by its type: what uses it fails.
+    return source.optionalOldSelf === true && freeNames(program.checked.root).has('oldSelf') ? undefined : program
   } catch (error) {
     if (error instanceof CelCompileError) return undefined
     throw error

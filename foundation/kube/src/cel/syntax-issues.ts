@@ -35,8 +35,9 @@ export function syntaxIssues(text: string, first: ParserError, parse: Parse): Is
     const { at } = error
     const unknown = unrecognized(rest, error)
     if (unknown === undefined) return [...issues, ...messages(rest, error).map((message) => issue(message, at))]
-    issues.push(issue(`token recognition error at: '${unknown}'`, at))
-    rest = rest.slice(0, at) + ' '.repeat(unknown.length) + rest.slice(at + unknown.length)
+    const { from, to } = unknown
+    issues.push(issue(`token recognition error at: '${rest.slice(from, to)}'`, from))
+    rest = rest.slice(0, from) + ' '.repeat(to - from) + rest.slice(to)
     error = parse(rest)
   }
   return issues
@@ -51,11 +52,26 @@ function expecting(...punctuation: readonly string[]): string {
 }
 
 /** Returns what the scanner cannot read at the position of an error; undefined when it is an error of the grammar. */
-function unrecognized(text: string, { summary, at }: ParserError): string | undefined {
-  if (summary.startsWith('Unterminated')) return text.slice(at)
+function unrecognized(text: string, { summary, at }: ParserError): { from: number; to: number } | undefined {
+  if (summary.startsWith('Unterminated')) return { from: at, to: text.length }
+  // The scanner gives up a string at its first wrong escape and begins anew behind it.
+  if (summary.startsWith('Invalid escape sequence')) return { from: stringStart(text, at), to: at + 2 }
   if (!/^Unexpected character: [^']/.test(summary)) return undefined
   // These begin longer operators, so the scanner has read one character more when it gives up.
-  return text.slice(at, at + ('=&|'.includes(text[at] ?? '') ? 2 : 1))
+  return { from: at, to: at + ('=&|'.includes(text[at] ?? '') ? 2 : 1) }
+}
+
+/** Returns where the string begins that has a given position inside. */
+function stringStart(text: string, position: number): number {
+  let start = -1
+  for (let i = 0; i < position; i++) {
+    const character = text[i]!
+    if (start < 0) {
+      if (character === '"' || character === "'") start = i
+    } else if (character === '\\') i++
+    else if (character === text[start]) start = -1
+  }
+  return start < 0 ? position : start
 }
 
 /** Returns the messages of an error of the grammar. */

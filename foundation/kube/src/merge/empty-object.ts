@@ -44,12 +44,16 @@ function withNullsOf(zero: JsonObject, object: JsonObject): JsonObject {
   return out ?? zero
 }
 
+/** The one required pointer that Go's JSON leaves out when it is nil: of IPAddresses. */
+const omittedPointer = 'parentRef'
+
 function zeroOf(node: SchemaNode, schema: TypeSchema): JsonObject {
   const out: MutableJsonObject = {}
   for (const [name, field] of Object.entries(node.properties ?? {})) {
     if (isStruct(field)) out[name] = zeroOf(resolved(field, schema), schema)
     else if (field.default === '' || field.default === 0 || field.default === false) out[name] = field.default
-    else if (node.required?.includes(name) === true && field.default === undefined) out[name] = null
+    else if (node.required?.includes(name) === true && field.default === undefined && name !== omittedPointer)
+      out[name] = null
   }
   return out
 }

@@ -163,7 +163,8 @@ class Apply {
       else managers.set(id, sameManager(known.get(id), { ...own, fields, time: unchanged ? own.time : now }))
     }
     const object = asObject(manager === 'kubectl' ? withLastApplied(result.object, asJson(applied)) : result.object)
-    if (object === this.#before && live !== undefined && sameManagers(known, managers)) return live
+    const isTracked = known.size === 0 || (live?.metadata.managedFields ?? []).length > 0
+    if (object === this.#before && live !== undefined && isTracked && sameManagers(known, managers)) return live
     yield
     return yield* withManagersSteps(object, managers)
   }

@@ -1,15 +1,14 @@
-// IP addresses and CIDRs, as Kubernetes accepts them: no zones, no IPv4 inside IPv6, no leading zeros.
+// IP addresses and CIDRs, as Kubernetes accepts them: no zones, no IPv4 inside IPv6.
+import { parseGoAddress } from '../../go-address.ts'
+import type { GoAddress } from '../../go-address.ts'
+import { goQuote } from '../../go-text.ts'
 import { traversal } from '../call-cost.ts'
 import { CelError } from '../errors.ts'
 import { Library } from '../library.ts'
 import { OpaqueValue } from '../values.ts'
 import { succeeds } from './kubernetes.ts'
 
-/** An address as a number of 32 or 128 bits. */
-interface Address {
-  readonly bits: 32 | 128
-  readonly value: bigint
-}
+type Address = Pick<GoAddress, 'bits' | 'value'>
 
 interface Range {
   readonly address: Address
@@ -19,37 +18,20 @@ interface Range {
 type AddressValue = OpaqueValue<Address>
 type RangeValue = OpaqueValue<Range>
 
-function parseV4(text: string): Address | undefined {
-  const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text)
-  if (match === null) return undefined
-  const parts = match.slice(1)
-  if (parts.some((part) => Number(part) > 255 || (part.length > 1 && part.startsWith('0')))) return undefined
-  return { bits: 32, value: parts.reduce((sum, part) => (sum << 8n) | BigInt(part), 0n) }
-}
-
-function parseV6(text: string): Address | undefined {
-  const halves = text.split('::')
-  if (halves.length > 2) return undefined
-  const groups = halves.map((half) => (half === '' ? [] : half.split(':')))
-  const count = groups.reduce((sum, half) => sum + half.length, 0)
-  if (groups.flat().some((group) => !/^[0-9a-f]{1,4}$/i.test(group))) return undefined
-  if (halves.length === 1 ? count !== 8 : count > 7) return undefined
-  const [head = [], tail = []] = groups
-  const all = [...head, ...Array<string>(8 - count).fill('0'), ...tail]
-  return { bits: 128, value: all.reduce((sum, group) => (sum << 16n) | BigInt(`0x${group}`), 0n) }
-}
-
+/** Parses an address. @throws CelError in Kubernetes' words */
 function parseAddress(text: string): AddressValue {
-  const address = parseV4(text) ?? (text.includes(':') ? parseV6(text) : undefined)
-  const mapped = address?.bits === 128 && address.value >> 32n === 0xffffn
-  if (address === undefined || mapped || /^::ffff:.*\./i.test(text)) {
-    throw new CelError(
-      mapped
-        ? `IPv4-mapped IPv6 address ${JSON.stringify(text)} is not allowed`
-        : `IP Address ${JSON.stringify(text)} parse error during conversion from string: ParseAddr(${JSON.stringify(text)}): unable to parse IP`,
-    )
-  }
+  const address = parseGoAddress(text)
+  if (typeof address === 'string')
+    throw new CelError(`IP Address ${goQuote(text)} parse error during conversion from string: ${address}`)
+  if (address.zone !== '') throw new CelError(`IP address ${goQuote(text)} with zone value is not allowed`)
+  refuseMapped(address, text)
   return addressValue(address)
+}
+
+/** @throws CelError for an IPv4 address inside of an IPv6 address */
+function refuseMapped({ bits, value }: Address, text: string): void {
+  if (bits === 128 && value >> 32n === 0xffffn)
+    throw new CelError(`IPv4-mapped IPv6 address ${goQuote(text)} is not allowed`)
 }
 
 function addressValue(address: Address): AddressValue {
@@ -70,15 +52,21 @@ function formatAddress({ bits, value }: Address): string {
 }
 
 function parseRange(text: string): RangeValue {
-  const match = /^(.*)\/(\d{1,3})$/.exec(text)
-  const failure = new CelError(
-    `network address parse error during conversion from string: network address parse error during conversion from string: netip.ParsePrefix(${JSON.stringify(text)}): no '/'`,
-  )
-  if (match === null) throw failure
-  const address = parseAddress(match[1]!).value
-  const prefix = Number(match[2])
-  if (prefix > address.bits || (match[2]!.length > 1 && match[2]!.startsWith('0'))) throw failure
-  return rangeValue({ address, prefix })
+  const slash = text.lastIndexOf('/')
+  const address = slash < 0 ? "no '/'" : parseGoAddress(text.slice(0, slash))
+  const problem = typeof address === 'string' ? address : prefixProblem(address, text.slice(slash + 1))
+  if (typeof address === 'string' || problem !== undefined) {
+    const prefix = 'network address parse error during conversion from string: '
+    throw new CelError(`${prefix}${prefix}netip.ParsePrefix(${goQuote(text)}): ${problem}`)
+  }
+  refuseMapped(address, text)
+  return rangeValue({ address, prefix: Number(text.slice(slash + 1)) })
+}
+
+function prefixProblem({ zone, bits }: GoAddress, prefix: string): string | undefined {
+  if (zone !== '') return 'IPv6 zones cannot be present in a prefix'
+  if (!/^(?:0|[1-9][0-9]{0,18})$/.test(prefix)) return `bad bits after slash: ${goQuote(prefix)}`
+  return Number(prefix) > bits ? 'prefix length out of range' : undefined
 }
 
 function rangeValue(range: Range): RangeValue {
@@ -109,7 +97,7 @@ function holdsRange(outer: RangeValue, inner: RangeValue): boolean {
 
 /** Reports whether the first `prefix` bits equal those of `base`. */
 function within({ bits, value }: Address, base: string, prefix: number): boolean {
-  const other = (parseV4(base) ?? parseV6(base))!
+  const other = parseGoAddress(base) as GoAddress
   return bits === other.bits && value >> BigInt(bits - prefix) === other.value >> BigInt(bits - prefix)
 }
 

@@ -1,6 +1,7 @@
 // Kubernetes' own libraries: regex, quantity, url, format, semver. IP addresses are in addresses.ts.
 import { addQuantities, compareQuantities, formatQuantity, parseQuantity, subtractQuantities } from '../../quantity.ts'
 import type { Quantity } from '../../quantity.ts'
+import { parseGoUrl, requestUriProblem } from '../../go-url.ts'
 import { compileRegex } from '../../regex.ts'
 import * as names from '../../names.ts'
 import { match, secondTraversal, traversal } from '../call-cost.ts'
@@ -103,20 +104,14 @@ interface Url {
 type UrlValue = OpaqueValue<Url>
 
 const urlForm =
-  /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/(?:[^/?#@]*@)?(\[[^\]/?#]*\](?::\d*)?|[^/?#:]*(?::\d*)?))?(\/[^?]*|)(?:\?(.*))?$/
+  /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/(?:[^/?]*@)?(\[[^\]/?]*\](?::\d*)?|[^/?:]*(?::\d*)?))?(\/[^?]*|)(?:\?(.*))?$/
 
 /** Parses a request URI: absolute, or a path from the root. */
 function parseUrl(text: string): Url {
-  const found = urlForm.exec(text)
-  const problem =
-    text === '' ? 'empty url' : text.startsWith(':') ? 'missing protocol scheme' : 'invalid URI for request'
-  const invalid = new CelError(
-    `URL parse error during conversion from string: parse ${JSON.stringify(text)}: ${problem}`,
-  )
-  if (found === null || /[\p{Cc} ]/u.test(text)) throw invalid
-  const [, scheme = '', host = '', path = '', search = ''] = found
-  if (scheme === '' && !path.startsWith('/')) throw invalid
-  if (!succeeds(() => decodeURIComponent(path))) throw invalid
+  const whole = parseGoUrl(text)
+  const problem = requestUriProblem(text) ?? (typeof whole === 'string' ? whole : undefined)
+  if (problem !== undefined) throw new CelError(`URL parse error during conversion from string: ${problem}`)
+  const [, scheme = '', host = '', path = '', search = ''] = urlForm.exec(text.replace(/#.*$/s, '')) ?? []
   const query = new Map<string, string[]>()
   for (const [key, value] of new URLSearchParams(search)) query.set(key, [...(query.get(key) ?? []), value])
   const [, hostname = '', port = ''] = /^(.*?)(?::(\d*))?$/.exec(host)!

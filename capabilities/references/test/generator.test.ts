@@ -16,6 +16,7 @@ import {
   kindName,
   readGeneratorConfig,
   readSmithyModel,
+  classify,
   referenceName,
 } from '@fairlead/references/generator'
 import type { GenerateOptions, Generated } from '@fairlead/references/generator'
@@ -126,6 +127,19 @@ describe('names', () => {
   ])('the reference of %s in the naming of ACK', (name, list, expected) =>
     expect(referenceName(name, list, 'ack')).toBe(expected),
   )
+})
+
+test.each([
+  ['CreateDhcpOptions', 'Create', 'DhcpOptions'],
+  ['BatchCreateDhcpOptions', 'CreateBatch', 'DhcpOptions'],
+  ['DescribeDhcpOptions', 'List', 'DhcpOptions'],
+  ['GetDhcpOptions', 'Get', 'DhcpOptions'],
+  ['ListDhcpOptions', 'List', 'DhcpOptions'],
+  ['DescribeVpcs', 'List', 'Vpc'],
+  ['GetVpcs', 'List', 'Vpc'],
+])('a resource with a plural name that the configuration lists: %s is %s of %s', (id, type, resource) => {
+  const config = readGeneratorConfig({ resources: { DHCPOptions: {} } })
+  expect(classify(id, config)).toEqual([{ type, resource }])
 })
 
 describe('a generated kind', () => {

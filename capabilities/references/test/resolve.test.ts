@@ -98,6 +98,15 @@ describe('spellings of a reference', () => {
     expect(problems[0]?.message).toContain('set external')
   })
 
+  test('a name that is an identifier of the cloud says how to refer to it while there is no such object', () => {
+    const absent = referents({ state: 'absent' })
+    const { problems } = resolveReferences(dependent(ref({ name: 'sg-0123456789abcdef0' })), [row], absent)
+    expect(problems[0]?.reason).toBe('ReferentNotFound')
+    expect(problems[0]?.message).toContain('set external')
+    const usual = resolveReferences(dependent(ref({ name: 'web-config' })), [row], absent)
+    expect(usual.problems[0]?.message).not.toContain('set external')
+  })
+
   test('a Secret is never a source', () => {
     const secret = { ...row, group: '', kind: 'Secret', valuePath: 'data.password' }
     const { problems, spec } = resolveReferences(dependent(ref({ name: 'ec' })), [secret], referents(found))

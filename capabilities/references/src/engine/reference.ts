@@ -20,8 +20,8 @@ function isFilled(value: JsonValue | undefined): value is string {
   return typeof value === 'string' && value !== ''
 }
 
-/** Returns why the name looks like an identifier of the cloud and not like one of an object, as a hint. */
-function hint(name: string): string {
+/** Returns a hint for a name that looks like an identifier of the cloud and not like one of an object. */
+export function identifierHint(name: string): string {
   return /^arn:|:|\//.test(name) || /^[a-z]+-[0-9a-f]{8,17}$/.test(name)
     ? '; set external to refer to it by its identifier'
     : ''
@@ -38,7 +38,7 @@ function named(target: JsonObject, row: ReferenceRow, ownNamespace: string): Ref
   if (!isFilled(name)) return invalid('name must be a non-empty string')
   if (namespace !== undefined && typeof namespace !== 'string') return invalid('namespace must be a string')
   if (dns1123Subdomain(name).length > 0)
-    return invalid(`name ${JSON.stringify(name)} is not the name of an object${hint(name)}`)
+    return invalid(`name ${JSON.stringify(name)} is not the name of an object${identifierHint(name)}`)
   if (isFilled(namespace) && dns1123Label(namespace).length > 0)
     return invalid(`namespace ${JSON.stringify(namespace)} is not the name of a namespace`)
   const kind = kindOf(row, ownValue(target, 'kind'))

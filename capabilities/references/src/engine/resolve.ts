@@ -8,7 +8,7 @@ import { formatId, idKey } from './object-id.ts'
 import type { ObjectId } from './object-id.ts'
 import { SpecDraft, occurrencesOf } from './occurrences.ts'
 import type { Occurrence } from './occurrences.ts'
-import { parseReference } from './reference.ts'
+import { identifierHint, parseReference } from './reference.ts'
 import type { ReferenceRow } from './reference-table.ts'
 import type { Referents } from './referents.ts'
 import type { ResolvedReference } from './resolved-reference.ts'
@@ -173,16 +173,17 @@ class Resolver {
       const { uid, generation } = result
       return { value: made, reference: { path, value: made, referent, uid, generation, state: 'Resolved' } }
     }
+    const message = result.message + (result.state === 'ReferentNotFound' ? identifierHint(name) : '')
     const kept = this.#kept(path, referent, result.state)
     if (kept !== undefined)
       return {
         value: kept.value as JsonValue,
         reference: { ...kept, state: result.state },
-        problem: problem(result.state, result.message),
+        problem: problem(result.state, message),
       }
     if (cycle?.waitFor === 'mixed') return cyclic()
     if (cycle?.waitFor === 'Value' && !row.required) return { later: pending(result.state, result.uid) }
-    return { problem: problem(result.state, result.message), reference: pending(result.state, result.uid) }
+    return { problem: problem(result.state, message), reference: pending(result.state, result.uid) }
   }
 
   #denied(referent: ObjectId): Pick<Problem, 'reason' | 'message'> | undefined {

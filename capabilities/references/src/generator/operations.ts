@@ -55,7 +55,10 @@ export function classify(operation: string, config: GeneratorConfig): readonly C
 function inferred(operation: string, { resources }: GeneratorConfig): ClassifiedOperation {
   const after = (prefix: string): string | undefined =>
     operation.startsWith(prefix) && operation.length > prefix.length ? operation.slice(prefix.length) : undefined
-  const kept = (name: string): string => (resources.has(name) ? name : singularName(name))
+  const names = new Set([...resources.keys()].map((name) => name.toLowerCase()))
+  // Some resources have plural names, such as DhcpOptions: those that the configuration lists.
+  const isListed = (name: string): boolean => names.has(name.toLowerCase())
+  const kept = (name: string): string => (isListed(name) ? name : singularName(name))
   const attributes = (verb: string): string | undefined => {
     const name = after(verb)
     return name?.endsWith('Attributes') && name !== 'Attributes' ? name.slice(0, -'Attributes'.length) : undefined
@@ -67,9 +70,7 @@ function inferred(operation: string, { resources }: GeneratorConfig): Classified
   if (batch !== undefined) return one('CreateBatch', kept(batch))
   const created = after('Create')
   if (created !== undefined)
-    return isPlural(created) && !resources.has(created)
-      ? one('CreateBatch', singularName(created))
-      : one('Create', created)
+    return isPlural(created) && !isListed(created) ? one('CreateBatch', singularName(created)) : one('Create', created)
   const updated = after('Modify') ?? after('Update')
   if (updated !== undefined) return one('Update', updated)
   const deleted = after('Delete')
@@ -77,11 +78,10 @@ function inferred(operation: string, { resources }: GeneratorConfig): Classified
   const [read, written] = [attributes('Get'), attributes('Set')]
   if (read !== undefined) return one('GetAttributes', read)
   if (written !== undefined) return one('SetAttributes', written)
-  const described = after('Describe') ?? after('Get')
-  if (described !== undefined)
-    return isPlural(described) && !resources.has(described)
-      ? one('List', singularName(described))
-      : one('Get', described)
+  const described = after('Describe')
+  if (described !== undefined) return isPlural(described) ? one('List', kept(described)) : one('Get', described)
+  const got = after('Get')
+  if (got !== undefined) return isPlural(got) && !isListed(got) ? one('List', singularName(got)) : one('Get', got)
   const listed = after('List')
-  return listed === undefined ? one('Unknown', operation) : one('List', singularName(listed))
+  return listed === undefined ? one('Unknown', operation) : one('List', kept(listed))
 }

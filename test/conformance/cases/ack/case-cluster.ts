@@ -160,6 +160,13 @@ export class CaseCluster implements AsyncDisposable {
     await this.during(this.client.patch(found, { namespace, name }, { merge }, { subresource: 'status' }))
   }
 
+  /** Changes an annotation, so that the object is reconciled. */
+  async touch(ref: string): Promise<void> {
+    const [kind = '', namespace = '', name = ''] = ref.split('/')
+    const merge: JsonObject = { metadata: { annotations: { 'case.fairlead.dev/touched': String(this.clock.now()) } } }
+    await this.during(this.client.patch({ apiVersion: `${group}/${version}`, kind }, { namespace, name }, { merge }))
+  }
+
   async delete(ref: string): Promise<void> {
     const [kind = '', namespace = '', name = ''] = ref.split('/')
     await this.during(this.client.delete({ apiVersion: `${group}/${version}`, kind }, { namespace, name }))

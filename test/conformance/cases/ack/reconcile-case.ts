@@ -66,7 +66,7 @@ async function reconcileOnce(given: ReconcileCase): Promise<Result> {
   const id = idOf(object)
   const finalizer = finalizerOf(object.kind)
   let held = object.metadata.finalizers?.includes(finalizer) === true
-  let lookups = 0
+  const lookups = new Set<string>()
   const input: ReconcileInput = {
     id,
     object,
@@ -77,7 +77,7 @@ async function reconcileOnce(given: ReconcileCase): Promise<Result> {
     manager: cloud.manager(object.kind),
     referents: {
       read: (kind, namespace, name) => {
-        lookups++
+        lookups.add(`${kind.kind}/${namespace}/${name}`)
         const found = objects.get(`${kind.kind}/${namespace}/${name}`)
         return found === undefined ? { state: 'absent' } : { state: 'found', object: found }
       },
@@ -101,7 +101,7 @@ async function reconcileOnce(given: ReconcileCase): Promise<Result> {
   const before = JSON.stringify(object['spec'])
   const outcome = await reconcileResource(input)
   if (JSON.stringify(object['spec']) !== before) throw new Error(`the spec of ${idKey(id)} was changed`)
-  return { calls: cloud.calls, conditions: outcome.status?.conditions ?? [], lookups, held, outcome }
+  return { calls: cloud.calls, conditions: outcome.status?.conditions ?? [], lookups: lookups.size, held, outcome }
 }
 
 /** Returns what is not as wanted about a condition; `of` are all candidates. */
@@ -123,6 +123,22 @@ export function valueAtPath(root: JsonValue | undefined, path: string): JsonValu
   return (at ?? null) as JsonValue | null
 }
 
+/** Returns the paths of the fields of the table that have a value in a spec. */
+function valuePaths({ table, reconcile }: ReconcileCase, spec: JsonObject | undefined): readonly string[] {
+  const below = (at: JsonValue | undefined, [step, ...steps]: readonly string[]): readonly string[] => {
+    if (step === undefined) return at === undefined || at === null ? [] : ['']
+    const value = (at as JsonObject | undefined)?.[step.replace('[]', '')]
+    const join = (path: string, rest: string): string =>
+      (rest === '' || rest.startsWith('[') ? path : `${path}.`) + rest
+    if (!step.endsWith('[]')) return below(value, steps).map((rest) => join(step, rest))
+    return ((value ?? []) as readonly JsonValue[]).flatMap((item, index) =>
+      below(item, steps).map((rest) => join(`${step.slice(0, -2)}[${index}]`, rest)),
+    )
+  }
+  const rows = table[reconcile.split('/')[0]!] ?? []
+  return rows.flatMap(({ field }) => below(spec, field.split('.')))
+}
+
 /** Plays a case of resolution. */
 export async function playResolution(
   given: ReconcileCase,
@@ -130,8 +146,10 @@ export async function playResolution(
 ): Promise<Disagreement[]> {
   const disagreements: Disagreement[] = []
   for (let time = 0; time < (given.times ?? 1); time++) disagreements.push(...(await resolutionOnce(given, want)))
-  if (want['admission'] === 'refused' && (await isAdmitted(given)))
-    disagreements.push({ at: 'admission', wanted: 'refused', came: 'admitted' })
+  if (want['admission'] !== undefined) {
+    const came = (await isAdmitted(given)) ? 'admitted' : 'refused'
+    disagreements.push(...sameValue('admission', want['admission'], came))
+  }
   return disagreements
 }
 
@@ -140,12 +158,14 @@ async function resolutionOnce(given: ReconcileCase, want: Readonly<Record<string
   const resolved = conditions.filter(({ type }) => type === 'ACK.ReferencesResolved')
   const handed = calls.findLast(({ isWrite }) => isWrite) ?? calls.at(-1)
   const checks: Readonly<Record<string, (wanted: never) => Disagreement[]>> = {
-    resolved: (wanted: Readonly<Record<string, JsonValue>>) =>
-      sameValue(
+    resolved: (wanted: Readonly<Record<string, JsonValue>>) => {
+      const paths = [...Object.keys(wanted), ...valuePaths(given, handed?.spec)]
+      return sameValue(
         'resolved',
         wanted,
-        Object.fromEntries(Object.keys(wanted).map((path) => [path, valueAtPath(handed?.spec, path)])),
-      ),
+        Object.fromEntries(paths.map((path) => [path, valueAtPath(handed?.spec, path)])),
+      )
+    },
     condition: (wanted: WantedCondition | null) =>
       wanted === null ? sameValue('condition', [], resolved) : conditionDisagreements(resolved, wanted),
     awsCalls: (wanted) =>

@@ -31,12 +31,36 @@ const operations: Play = (input, want) => {
 
 const refNames: Play = (input, want) => {
   const fields = input['fields'] as readonly { readonly name: string; readonly list: boolean }[]
-  const actual = fields.map(({ name, list }) => referenceName(name, list, input['ref_naming'] as ReferenceNaming))
-  return (want['names'] as readonly unknown[]).flatMap((name, at) =>
-    typeof name === 'string'
-      ? sameValue(`names[${at}]`, name, actual[at])
-      : sameValue(`names[${at}]`, undefined, actual[at]),
-  )
+  const naming = (input['ref_naming'] ?? 'seed') as ReferenceNaming
+  const names = want['names'] as readonly (string | { readonly error: readonly string[] })[]
+  return [
+    ...sameValue('names.length', names.length, fields.length),
+    ...fields.flatMap(({ name, list }, index) => {
+      const at = `names[${index}]`
+      const [wanted, came] = [names[index], referenceName(name, list, naming)]
+      if (typeof wanted !== 'object' || came !== undefined) return sameValue(at, wanted, came)
+      // The message is the generator's, which generates nothing.
+      const message = nameError(name, list, naming)
+      return holdsFragments(message, wanted.error) ? [] : [{ at, wanted, came: message }]
+    }),
+  ]
+}
+
+/** Returns the generator's error about a field that gets no reference name. */
+function nameError(name: string, list: boolean, naming: ReferenceNaming): string {
+  const shapes = {
+    Input: { structure: { [name]: list ? 'L' : 'String' } },
+    Output: { structure: {} },
+    L: { list: 'String' },
+  }
+  const fields = { [name]: { references: { resource: 'Other', path: 'Status.ID' } } }
+  const made = generated({
+    service: 'library',
+    model: { operations: { CreateThing: ['Input', 'Output'] }, shapes },
+    config: { resources: { Thing: { fields } } },
+    ref_naming: naming,
+  })
+  return made instanceof GeneratorError ? made.message : ''
 }
 
 /** Generates what a case describes; the error when it cannot be. */

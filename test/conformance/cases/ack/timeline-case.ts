@@ -45,6 +45,7 @@ interface Wanted {
     readonly step: number
     readonly object: string
     readonly condition?: WantedCondition
+    readonly gone?: boolean
   }[]
   readonly end?: Readonly<Record<string, unknown>>
 }
@@ -121,8 +122,8 @@ export async function playTimeline(given: TimelineCase, want: Wanted): Promise<D
             after.condition,
           ),
         )
-      if ((after as { readonly [key: string]: unknown })['gone'] === true)
-        disagreements.push(...sameValue(`after ${index}`, undefined, object))
+      if (after.gone !== undefined)
+        disagreements.push(...sameValue(`after ${index} gone`, after.gone, object === undefined))
     }
   }
   await cluster.passTo(cluster.clock.now() + ending * 1000, look)
@@ -163,6 +164,9 @@ async function take(cluster: CaseCluster, { event, object, spec = {}, synced, st
       return cluster.removeKind(object)
     case 'install-kind':
       return cluster.installKind(object)
+    case 'reconcile-begins':
+      cluster.transport.pause(pathOf(object))
+      return cluster.touch(object)
     case 'reconcile-ends':
       return cluster.transport.resume()
     default:

@@ -143,6 +143,17 @@ test.each([
 })
 
 describe('a generated kind', () => {
+  test('shows whether its references are resolved in the column REFS', () => {
+    const crd = made().kinds[0]?.crd as unknown as {
+      readonly spec: { readonly versions: readonly [{ readonly additionalPrinterColumns: readonly JsonObject[] }] }
+    }
+    expect(crd.spec.versions[0].additionalPrinterColumns).toContainEqual({
+      name: 'REFS',
+      type: 'string',
+      jsonPath: '.status.conditions[?(@.type=="ACK.ReferencesResolved")].status',
+    })
+  })
+
   test('splits spec and status, takes references, and keeps what the API requires', () => {
     const { kinds, rbac, cycles } = made()
     expect(kinds.map(({ kind, plural }) => [kind, plural])).toEqual([['Book', 'books']])

@@ -281,7 +281,7 @@ export const crds: readonly KubeObject[] = [
             },
             {
               "jsonPath": ".status.conditions[?(@.type==\"ACK.ReferencesResolved\")].status",
-              "name": "Refs",
+              "name": "REFS",
               "type": "string"
             },
             {
@@ -841,7 +841,7 @@ export const crds: readonly KubeObject[] = [
             },
             {
               "jsonPath": ".status.conditions[?(@.type==\"ACK.ReferencesResolved\")].status",
-              "name": "Refs",
+              "name": "REFS",
               "type": "string"
             },
             {
@@ -2653,7 +2653,7 @@ export const crds: readonly KubeObject[] = [
             },
             {
               "jsonPath": ".status.conditions[?(@.type==\"ACK.ReferencesResolved\")].status",
-              "name": "Refs",
+              "name": "REFS",
               "type": "string"
             },
             {
@@ -3702,7 +3702,7 @@ export const crds: readonly KubeObject[] = [
             },
             {
               "jsonPath": ".status.conditions[?(@.type==\"ACK.ReferencesResolved\")].status",
-              "name": "Refs",
+              "name": "REFS",
               "type": "string"
             },
             {

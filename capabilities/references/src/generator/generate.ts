@@ -322,7 +322,7 @@ function columns(
   return [
     ...printed,
     condition('Synced', 'ACK.ResourceSynced'),
-    ...(hasReferences ? [condition('Refs', 'ACK.ReferencesResolved')] : []),
+    ...(hasReferences ? [condition('REFS', 'ACK.ReferencesResolved')] : []),
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
   ]
 }

@@ -1,6 +1,14 @@
 // Objects in memory with relations between them, for tests of graphs: no server and no capability.
 import { ObjectLookup } from '@fairlead/controller'
-import type { ObjectReader, ObjectState, Relation, RelationType, StateName, Unreadable } from '@fairlead/controller'
+import type {
+  ObjectReader,
+  ObjectState,
+  Relation,
+  RelationProblem,
+  RelationType,
+  StateName,
+  Unreadable,
+} from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 
 const apiVersion = 'test.dev/v1'
@@ -13,18 +21,23 @@ export interface ObjectGraph {
   readonly visited: readonly string[]
 }
 
+type Line = readonly [from: string, type: RelationType, to: string, holds?: 'holds' | 'waits']
+
+const problem: RelationProblem = { reason: 'ValueMissing', message: 'it has no value' }
+
 /**
- * Makes a graph of lines such as `Thing/a made-from Thing/b`. Objects are Ready unless `states` says otherwise; a state
- * of `Missing` or `Unknown` is that of an object that is not read.
+ * Makes a graph of lines such as `Thing/a made-from Thing/b`; `holds` or `waits` after it says so of the relation.
+ * Objects are Ready unless `states` says otherwise; a state of `Missing` or `Unknown` is that of an object that is not
+ * read.
  */
 export function objectGraph(
   lines: readonly string[],
   states: Readonly<Record<string, StateName>> = {},
   isClusterScoped: (kind: string) => boolean = (kind) => kind === 'Controller',
 ): ObjectGraph {
-  const edgesOf = new Map<string, (readonly [string, RelationType, string])[]>()
+  const edgesOf = new Map<string, Line[]>()
   for (const line of lines) {
-    const edge = line.split(' ') as [string, RelationType, string]
+    const edge = line.split(' ') as unknown as Line
     for (const end of new Set([edge[0], edge[2]])) {
       const known = edgesOf.get(end)
       if (known === undefined) edgesOf.set(end, [edge])
@@ -62,10 +75,11 @@ export function objectGraph(
   const source = {
     relations: async (one: KubeObject) => {
       visited.push(nameOf(one))
-      return (edgesOf.get(nameOf(one)) ?? []).map(([from, type, to]): Relation => ({
+      return (edgesOf.get(nameOf(one)) ?? []).map(([from, type, to, holds]): Relation => ({
         type,
         from: reference(from),
         to: reference(to),
+        ...(holds === undefined ? {} : { holds: holds === 'holds' ? true : problem }),
       }))
     },
     stateOf: (one: KubeObject): ObjectState => {

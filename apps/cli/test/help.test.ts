@@ -46,6 +46,7 @@ test("commands that use a cluster have kubectl's flags", () => {
     'run',
     'simulate',
     'graph',
+    'why',
     'backup',
     'restore',
     'metacontroller record',

@@ -14,6 +14,7 @@ type Command = Awaited<ReturnType<typeof program>>
 const required: Readonly<Record<string, readonly string[]>> = {
   backup: ['a.backup'],
   graph: ['deployment/web'],
+  why: ['deployment/web'],
   simulate: ['rules.yaml'],
   'metacontroller rbac': ['counter'],
   'metacontroller sync': ['counter'],

@@ -27,11 +27,17 @@ describe('a rule with references in annotations', () => {
       expect(await stage.rule()).toMatchObject({ ready: { status: 'True' }, counts: [1, 0, 0] }),
     )
     const [web, db] = [await stage.client.get(app, 'a/web'), await stage.client.get(database, 'a/db')]
-    const edge = { type: 'refers-to', from: objectReference(web), to: { ...database, namespace: 'a', name: 'db' } }
+    const edge = {
+      type: 'refers-to',
+      from: objectReference(web),
+      to: { ...database, namespace: 'a', name: 'db' },
+      holds: true,
+    }
     const ofRule = {
       type: 'input-of',
       from: objectReference(web),
       to: objectReference(await stage.client.get(ruleKind, 'hosts')),
+      holds: true,
     }
     expect([await stage.relations(web), await stage.relations(db)]).toEqual([[edge, ofRule], [edge]])
     expect(await stage.metric('fairlead_references_edges')).toEqual({ App: 1 })

@@ -41,9 +41,12 @@ export async function servedKinds(client: Client, { signal }: CallOptions = {}):
 export function kindNamed(kinds: readonly ServedKind[], type: string): ServedKind | undefined {
   const [name = '', ...rest] = type.toLowerCase().split('.')
   const [version = '', ...groupOfVersion] = rest
-  const isNamed = ({ plural, singular, kind, shortNames }: ServedKind): boolean =>
-    [plural, singular, kind.toLowerCase(), ...shortNames].includes(name)
-  const named = kinds.filter((kind) => kind.verbs.includes('get') && isNamed(kind))
+  const readable = kinds.filter(({ verbs }) => verbs.includes('get'))
+  // A name wins over the short name of another kind.
+  const named = [
+    ...readable.filter(({ plural, singular, kind }) => [plural, singular, kind.toLowerCase()].includes(name)),
+    ...readable.filter(({ shortNames }) => shortNames.includes(name)),
+  ]
   if (rest.length === 0) return named.find(({ isPreferred }) => isPreferred)
   return (
     named.find(({ group, isPreferred }) => isPreferred && group === rest.join('.')) ??

@@ -26,12 +26,13 @@ export type {
 } from './command.ts'
 
 // the graph of derived objects
-export type { GroupKind, Relation, RelationSource, RelationType } from './graph/relation.ts'
+export type { GroupKind, Relation, RelationProblem, RelationSource, RelationType } from './graph/relation.ts'
 export { orderOf, referenceKey } from './graph/relation.ts'
 export type { ObjectList, ObjectRead, ObjectReader, Unreadable } from './graph/object-reader.ts'
 export { ClientReader } from './graph/client-reader.ts'
 export type { ClientReaderOptions } from './graph/client-reader.ts'
 export { ownerRelations } from './graph/owner-relations.ts'
+export { podRelations } from './graph/pod-relations.ts'
 export { isFine } from './graph/object-state.ts'
 export type { ObjectState, StateName } from './graph/object-state.ts'
 export { ObjectLookup, exploreGraph } from './graph/relation-graph.ts'

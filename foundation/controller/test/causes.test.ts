@@ -76,6 +76,28 @@ describe('the causes of an object', () => {
     ])
   })
 
+  test('are not along a relation that holds, whatever the state of its end', async () => {
+    const lines = ['Thing/a refers-to Thing/b holds', 'Thing/a refers-to Thing/c']
+    expect(await causesOf('Thing/a', lines, { 'Thing/a': 'Waiting', 'Thing/b': 'NotReady' })).toEqual([
+      'Thing/a Waiting',
+    ])
+  })
+
+  test('are at the end of a relation that waits, even where that is fine', async () => {
+    expect(await causesOf('Thing/a', ['Thing/a refers-to Thing/b waits'], { 'Thing/b': 'Exists' })).toEqual([
+      'Thing/a > Thing/b Exists',
+    ])
+  })
+
+  test('include an object that cannot be explained by what cannot be read', async () => {
+    const lines = ['Thing/a refers-to Thing/b', 'Thing/b refers-to Thing/secret']
+    const states = { 'Thing/a': 'Waiting', 'Thing/b': 'Waiting', 'Thing/secret': 'Unknown' } as const
+    expect(await causesOf('Thing/a', lines, states)).toEqual([
+      'Thing/a > Thing/b Waiting',
+      'Thing/a > Thing/b > Thing/secret Unknown',
+    ])
+  })
+
   test('that cannot be read come last and are not ready', async () => {
     const lines = ['Thing/a refers-to Thing/b', 'Thing/a refers-to Thing/c']
     const states = { 'Thing/a': 'Waiting', 'Thing/b': 'Unknown', 'Thing/c': 'NotReady' } as const

@@ -49,7 +49,32 @@ const graph = command({
   run: async (context) => (await import('./graph.ts')).run(context),
 })
 
+const why = command({
+  name: 'why',
+  summary: 'Say what an object waits for, through all capabilities, and what to do next',
+  examples: [
+    'fairlead why workload/web -n team-a',
+    'fairlead why packagevariantset web -n fleet',
+    'fairlead why deployment/web -o json',
+    'until fairlead why workload/web >/dev/null; do sleep 5; done',
+  ],
+  arguments: commandArguments,
+  options: {
+    namespace,
+    all: { flags: '--all', description: 'show each of many equal causes, which are counted otherwise' },
+    output: {
+      flags: '-o, --output <format>',
+      description: 'output format',
+      choices: ['text', 'json', 'yaml'],
+      default: 'text',
+    },
+  },
+  usesCluster: true,
+  run: async (context) => (await import('./why.ts')).run(context),
+})
+
 /** Adds the commands. */
 export function addGraphCommands(root: Parser): void {
   addCommand(root, graph)
+  addCommand(root, why)
 }

@@ -8,7 +8,12 @@ export function graphData(graph: RelationGraph, unreadable: readonly Unreadable[
     root: graph.root,
     nodes: [...graph.nodes.values()].toSorted((a, b) => compare(a.key, b.key)).map(nodeData),
     edges: graph.edges
-      .map((edge) => ({ type: edge.type, from: referenceKey(edge.from), to: referenceKey(edge.to) }))
+      .map(({ type, from, to, holds }) => ({
+        type,
+        from: referenceKey(from),
+        to: referenceKey(to),
+        ...(holds === undefined || holds === true ? {} : { waitsFor: holds }),
+      }))
       .toSorted((a, b) => compare(`${a.from} ${a.to} ${a.type}`, `${b.from} ${b.to} ${b.type}`)),
     unreadable,
     leftOut: graph.leftOut,

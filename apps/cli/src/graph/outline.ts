@@ -1,7 +1,7 @@
 // The outline of a graph: a tree of lines below its root, one way. Objects that come again are not repeated, cycles are
 // cut, and many equal ones are counted. Pure.
 import { isFine, orderOf, referenceKey } from '@fairlead/controller'
-import type { GraphNode, Relation, RelationGraph, RelationType, StateName } from '@fairlead/controller'
+import type { GraphNode, Relation, RelationGraph, RelationProblem, RelationType, StateName } from '@fairlead/controller'
 
 /** One line of an outline. */
 export type OutlineItem = OutlineNode | OutlineCount
@@ -13,6 +13,8 @@ export interface OutlineNode {
   /** The object is the `from` of the relation to the object above. */
   readonly isFrom: boolean
   readonly node: GraphNode
+  /** The reason why the relation does not hold. */
+  readonly problem?: RelationProblem
   /** `cycle`: an object above leads to itself. `above`: what is below it is shown elsewhere. */
   readonly cut?: 'cycle' | 'above'
   readonly below: readonly OutlineItem[]
@@ -53,12 +55,9 @@ export function outlineOf(graph: RelationGraph, way: 'up' | 'down', isFull: bool
       })
       .toSorted((a, b) => order(a, b))
       .map(({ edge, node }): OutlineNode => {
-        const base = {
-          type: 'object',
-          relation: edge.type,
-          isFrom: referenceKey(edge.from) === node.key,
-          node,
-        } as const
+        const isFrom = referenceKey(edge.from) === node.key
+        const problem = edge.holds === undefined || edge.holds === true ? {} : { problem: edge.holds }
+        const base = { type: 'object', relation: edge.type, isFrom, node, ...problem } as const
         if (path.has(node.key)) return { ...base, cut: 'cycle', below: [] }
         const leads = (next.get(node.key) ?? []).some(({ far }) => graph.nodes.has(far))
         if (shown.has(node.key)) return { ...base, ...(leads ? { cut: 'above' as const } : {}), below: [] }
@@ -109,7 +108,7 @@ function shapeOf(item: OutlineItem): string {
   const shape =
     item.type === 'count'
       ? `${relation}${isFrom} ${item.count} ${item.kind} ${item.state} ${item.belowEach}`
-      : `${relation}${isFrom} ${item.node.reference.apiVersion} ${item.node.reference.kind} ${item.node.state} ${item.cut ?? ''}[${item.below.map(shapeOf).join()}]`
+      : `${relation}${isFrom} ${item.node.reference.apiVersion} ${item.node.reference.kind} ${item.node.state} ${item.problem?.reason ?? ''} ${item.cut ?? ''}[${item.below.map(shapeOf).join()}]`
   shapes.set(item, shape)
   return shape
 }

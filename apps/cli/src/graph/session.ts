@@ -1,7 +1,7 @@
 // One run of a command over relations: the object, the reader with the rights of the user, and the sources.
 import { servedKinds } from '@fairlead/client'
 import type { Client } from '@fairlead/client'
-import { ClientReader, ObjectLookup, objectReference, ownerRelations } from '@fairlead/controller'
+import { ClientReader, ObjectLookup, objectReference, ownerRelations, podRelations } from '@fairlead/controller'
 import type { CommandContext, Unreadable } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
 import { progress } from './progress.ts'
@@ -41,6 +41,6 @@ export async function withSession<T>(context: SessionContext, use: (session: Ses
   const read = new ClientReader(client, { signal, served, namespace, onRequest: shown.update })
   const views = sources.flatMap((source) => source.views ?? [])
   const owners = ownerRelations(objectReference(object), views)
-  const lookup = new ObjectLookup({ sources: [...sources, owners], read, reports })
+  const lookup = new ObjectLookup({ sources: [...sources, owners, podRelations], read, reports })
   return use({ client, object, lookup, unreadable: () => read.unreadable })
 }

@@ -47,9 +47,11 @@ function linesBelow(
 
 function itemText(item: OutlineItem, namespace: string | undefined): string {
   if (item.type === 'object') {
-    const { node, cut } = item
+    const { node, cut, problem } = item
+    // A state that is not ready says it already.
+    const waits = problem === undefined || !isFine(node) ? '' : `  (waits: ${reasonText(problem, reasonWidth)})`
     const mark = cut === undefined ? '' : cut === 'cycle' ? '  (a cycle: see above)' : '  (see above)'
-    return `${nodeText(node, namespace)}${stateText(node)}${mark}`
+    return `${nodeText(node, namespace)}${stateText(node)}${waits}${mark}`
   }
   const { count, kind, state, belowEach } = item
   const { mark, word } = stateStyles[state]

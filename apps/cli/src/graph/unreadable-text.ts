@@ -9,6 +9,9 @@ const reasons: Readonly<Record<Unreadable['reason'], string>> = {
   TooMany: 'the limit of requests ended before',
 }
 
+/** Names of kinds that are shown for each reason and namespace. */
+const shownNames = 6
+
 /** Returns lines that say which lists could not be read; none when all could. Objects are shown in the graph. */
 export function unreadableLines(unreadable: readonly Unreadable[]): readonly string[] {
   const lists = unreadable.filter(({ name, reason }) => name === undefined && reason !== 'NotServed')
@@ -18,10 +21,12 @@ export function unreadableLines(unreadable: readonly Unreadable[]): readonly str
   )
   const lines = [...groups.values()].map((group) => {
     const { reason, verb, namespace, message } = group[0]!
-    const names = group.map(({ resource }) => resource).toSorted()
+    const all = group.map(({ resource }) => resource).toSorted()
+    const more = all.length > shownNames ? ` and ${all.length - shownNames} more kinds (-o json lists them)` : ''
+    const names = all.slice(0, shownNames)
     const place = namespace === undefined ? 'in the whole cluster' : `in namespace ${namespace}`
     const detail = reason === 'Failed' ? `: ${message.replaceAll(/\s+/g, ' ')}` : ''
-    return `- ${reasons[reason]} ${verb} ${names.join(', ')} ${place}${detail}`
+    return `- ${reasons[reason]} ${verb} ${names.join(', ')}${more} ${place}${detail}`
   })
   return ['', 'There may be more, which cannot be read:', ...lines.map((line) => terminalText(line))]
 }

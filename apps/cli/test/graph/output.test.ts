@@ -97,6 +97,16 @@ describe('a tree', () => {
     expect(full.length).toBe(3 + 2000)
   })
 
+  test('says what a relation waits for whose ends are fine', async () => {
+    expect(await tree('Thing/a', ['Thing/a refers-to Thing/b waits', 'Thing/a refers-to Thing/c holds'])).toEqual([
+      '✓ Thing/a in team  Ready',
+      '',
+      'Comes from',
+      '├─ refers to ✓ Thing/b  Ready  (waits: ValueMissing: it has no value)',
+      '└─ refers to ✓ Thing/c  Ready',
+    ])
+  })
+
   test('says that nothing is known', async () => {
     expect(await tree('Thing/a', [])).toEqual([
       '✓ Thing/a in team  Ready',
@@ -167,7 +177,14 @@ test('JSON has every object once, in a stable order', async () => {
   })
   expect(graphData(graph, [])).toEqual({
     root: 'test.dev/Thing/team/b',
-    nodes: [node('a', 'Ready'), node('b', 'Ready'), node('gone', 'Missing', 'NotFound', 'it does not exist')],
+    nodes: [
+      node('a', 'Ready'),
+      node('b', 'Ready'),
+      {
+        ...node('gone', 'Missing', 'NotFound', 'it does not exist'),
+        next: 'create the Thing gone in namespace team, or correct what names it',
+      },
+    ],
     edges: [
       { type: 'made-from', from: 'test.dev/Thing/team/b', to: 'test.dev/Thing/team/a' },
       { type: 'refers-to', from: 'test.dev/Thing/team/b', to: 'test.dev/Thing/team/gone' },

@@ -3,7 +3,7 @@ import { CustomResourceDefinition } from '@fairlead/client'
 import type { ServedKind } from '@fairlead/client'
 import { objectReference } from '@fairlead/controller'
 import type { ObjectReader, Relation, RelationSource } from '@fairlead/controller'
-import { SelectorError, longLabelValue, parseApiVersion, selectorFrom } from '@fairlead/kube'
+import { SelectorError, longLabelValue, parseApiVersion, selectorFrom, staleness } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
 import { CommandError } from '@fairlead/offline'
 import { apiGroup } from '../api.ts'
@@ -22,7 +22,8 @@ import { referenceRuleKind } from './kinds.ts'
 /**
  * The edges that begin or end at an object:
  * - an object of a kind with references refers to what its fields name;
- * - a target of a ReferenceRule refers to the source that it names, and is input of the rule.
+ * - a target of a ReferenceRule refers to the source that it names, and is input of the rule; the status of the rule
+ *   says whether the reference is resolved.
  */
 export const relations: RelationSource = {
   async relations(object, read) {
@@ -109,14 +110,29 @@ function targetEdges(
   const fields: FieldRule = { row, annotation: rule.spec.target.reference.annotation, manager }
   const root = rootOf(target, fields)
   if ((valueAt(root, row.refPath) ?? null) === null) return []
+  const holds = resolutionOf(target, rule)
+  const named = edgesOf(idOf(target), root, [row])
+  // A problem is that of the reference; where it is ignored, that of the target with the rule.
+  const ofRule = named.length > 0 && holds !== undefined ? true : holds
   return [
-    ...edgesOf(idOf(target), root, [row]).map(({ to }): Relation => ({
+    ...named.map(({ to }): Relation => ({
       type: 'refers-to',
       from,
       to: referenceTo(to, [row]),
+      ...(holds && { holds }),
     })),
-    { type: 'input-of', from, to: objectReference(rule) },
+    { type: 'input-of', from, to: objectReference(rule), ...(ofRule && { holds: ofRule }) },
   ]
+}
+
+/** Returns what the rule reports on a target; undefined while it has not reported, or not on all targets. */
+function resolutionOf({ metadata }: KubeObject, rule: ReferenceRuleObject): Relation['holds'] {
+  const { waiting = 0, failing = 0, problems = [], conditions } = rule.status ?? {}
+  const isAccepted = conditions?.some(({ type, status }) => type === 'Accepted' && status === 'True') === true
+  if (staleness(rule) !== undefined || !isAccepted) return undefined
+  const found = problems.find(({ namespace, name }) => namespace === metadata.namespace && name === metadata.name)
+  if (found !== undefined) return { reason: found.reason, message: found.message }
+  return problems.length === waiting + failing ? true : undefined
 }
 
 function isSelected({ metadata }: KubeObject, { spec }: ReferenceRuleObject): boolean {

@@ -1,8 +1,8 @@
 // The edges of supply chains in the graph of derived objects. Start with relations.
 import { objectReference } from '@fairlead/controller'
 import type { ObjectReader, ObjectReference, Relation, RelationSource, RelationType } from '@fairlead/controller'
-import { controllerOf, parseApiVersion } from '@fairlead/kube'
-import type { KubeObject } from '@fairlead/kube'
+import { controllerOf, findCondition, parseApiVersion } from '@fairlead/kube'
+import type { Condition, KubeObject } from '@fairlead/kube'
 import { apiGroup, apiVersion } from '../api.ts'
 import type { Blueprint, Owner, Runnable, StatusReference } from '../api.ts'
 import { stampLabel } from '../engine/templates/stamp.ts'
@@ -56,11 +56,24 @@ function ownerRelations(owner: Owner, chain: ChainKinds): Relation[] {
   const blueprint = owner.status?.[chain.reference]?.name
   return [
     ...(blueprint === undefined ? [] : [inputOf(owner, chain, blueprint)]),
-    ...(owner.status?.resources ?? []).flatMap(({ stampedRef }) => {
+    ...(owner.status?.resources ?? []).flatMap(({ stampedRef, conditions }) => {
       const from = fromStatus(stampedRef)
-      return from === undefined ? [] : [edge('made-from', from, objectReference(owner))]
+      if (from === undefined) return []
+      const holds = healthOf(conditions)
+      return [{ ...edge('made-from', from, objectReference(owner)), ...(holds && { holds }) }]
     }),
   ]
+}
+
+/** Returns what an owner reports on one of its resources: what it waits for, or that it is healthy. */
+function healthOf(conditions: readonly Condition[] | undefined): Relation['holds'] {
+  const submitted = findCondition(conditions, 'ResourceSubmitted')
+  const healthy = findCondition(conditions, 'Healthy')
+  // Outputs that are missing follow from bad health; health that is not known follows from missing outputs.
+  const found = healthy?.status === 'False' ? [healthy, submitted] : [submitted, healthy]
+  const problem = found.find((one) => one !== undefined && one.status !== 'True')
+  if (problem !== undefined) return { reason: problem.reason, message: problem.message }
+  return found.every((one) => one !== undefined) ? true : undefined
 }
 
 async function blueprintRelations(blueprint: Blueprint, chain: ChainKinds, read: ObjectReader): Promise<Relation[]> {

@@ -3,13 +3,15 @@ import type { KubeObject } from '@fairlead/kube'
 import { isFine } from './object-state.ts'
 import type { GraphNode, ObjectLookup } from './relation-graph.ts'
 import { dependencyOf } from './relation.ts'
-import type { RelationType } from './relation.ts'
+import type { RelationProblem, RelationType } from './relation.ts'
 
 /** One object on the way to a cause, and how the one before it leads to it. */
 export interface CauseStep {
   readonly node: GraphNode
   /** The relation to the step before; undefined for the first. */
   readonly by?: RelationType
+  /** The reason why that relation does not hold, as its controller reports it. */
+  readonly problem?: RelationProblem
 }
 
 /** A first cause: the last step waits for nothing else that is known. */
@@ -32,6 +34,8 @@ interface Visited {
   readonly before: string | undefined
   /** Keys of what it waits for that is not fine. */
   readonly waitsFor: string[]
+  /** It explains itself, whatever else it waits for. */
+  readonly isCause: boolean
 }
 
 /**
@@ -40,23 +44,21 @@ interface Visited {
  */
 export async function findCauses(object: KubeObject, lookup: ObjectLookup, maxObjects = 2000): Promise<Causes> {
   const root = lookup.nodeOf(object)
-  const visited = new Map<string, Visited>([[root.key, { step: { node: root }, before: undefined, waitsFor: [] }]])
-  const fine = new Set<string>()
+  const visited = new Map<string, Visited>([
+    [root.key, { step: { node: root }, before: undefined, waitsFor: [], isCause: root.next !== undefined }],
+  ])
   let level: readonly KubeObject[] = [object]
   while (level.length > 0 && visited.size < maxObjects) {
     const found = await Promise.all(level.map(async (one) => ({ one, next: await dependencies(one, lookup) })))
     const next: KubeObject[] = []
     for (const { one, next: all } of found) {
       const key = lookup.nodeOf(one).key
-      for (const { node, by, object: other } of all) {
-        if (node.key === key || fine.has(node.key)) continue
-        if (isFine(node)) {
-          fine.add(node.key)
-          continue
-        }
+      for (const { node, by, problem, object: other } of all) {
+        if (node.key === key || (problem === undefined && isFine(node))) continue
         visited.get(key)!.waitsFor.push(node.key)
         if (visited.has(node.key)) continue
-        visited.set(node.key, { step: { node, by }, before: key, waitsFor: [] })
+        const step = { node, by, ...(problem === undefined ? {} : { problem }) }
+        visited.set(node.key, { step, before: key, waitsFor: [], isCause: node.next !== undefined })
         if (other !== undefined) next.push(other)
       }
     }
@@ -65,17 +67,23 @@ export async function findCauses(object: KubeObject, lookup: ObjectLookup, maxOb
   return { root, causes: causesOf(root, visited) }
 }
 
-/** Returns the objects that an object waits for. */
-async function dependencies(
-  object: KubeObject,
-  lookup: ObjectLookup,
-): Promise<readonly { readonly node: GraphNode; readonly by: RelationType; readonly object?: KubeObject }[]> {
+interface Dependency {
+  readonly node: GraphNode
+  readonly by: RelationType
+  readonly problem?: RelationProblem
+  readonly object?: KubeObject
+}
+
+/** Returns the objects that an object depends on, but along relations that hold. */
+async function dependencies(object: KubeObject, lookup: ObjectLookup): Promise<readonly Dependency[]> {
   const { key } = lookup.nodeOf(object)
   const relations = await lookup.relations(object)
   return Promise.all(
     relations.flatMap((relation) => {
-      const end = dependencyOf(relation, key)
-      return end === undefined ? [] : [lookup.node(end).then((found) => ({ ...found, by: relation.type }))]
+      const { type, holds } = relation
+      const end = holds === true ? undefined : dependencyOf(relation, key)
+      const problem = holds === undefined || holds === true ? {} : { problem: holds }
+      return end === undefined ? [] : [lookup.node(end).then((found) => ({ ...found, by: type, ...problem }))]
     }),
   )
 }
@@ -96,8 +104,11 @@ function causesOf(root: GraphNode, visited: ReadonlyMap<string, Visited>): reado
     }
   }
   if (isFine(root) && visited.size === 1) return []
-  for (const [key, { waitsFor }] of visited)
-    if (waitsFor.length === 0) {
+  const isUnknown = (key: string): boolean => visited.get(key)!.step.node.state === 'Unknown'
+  const isEnd = (key: string, waitsFor: readonly string[]): boolean =>
+    waitsFor.length === 0 || (waitsFor.every(isUnknown) && !isFine(visited.get(key)!.step.node))
+  for (const [key, { waitsFor, isCause }] of visited)
+    if (isCause || isEnd(key, waitsFor)) {
       found.push({ steps: stepsTo(key, visited) })
       explain(key)
     }

@@ -62,6 +62,7 @@ function terminating({ metadata }: KubeObject): ObjectState {
     state: 'Terminating',
     reason: 'Terminating',
     message: `it is being deleted since ${deletionTimestamp}${waits}`,
+    ...(finalizers.length === 0 ? {} : { next: 'see whether the controller runs that removes it when it is done' }),
   }
 }
 

@@ -2,7 +2,7 @@
 import type { KubeObject } from '@fairlead/kube'
 import { objectReference } from '../object-reference.ts'
 import type { ObjectReference } from '../object-reference.ts'
-import type { ObjectReader } from './object-reader.ts'
+import type { ObjectReader, Unreadable } from './object-reader.ts'
 import { stateOf } from './object-state.ts'
 import type { ObjectState } from './object-state.ts'
 import { orderOf, referenceKey } from './relation.ts'
@@ -59,10 +59,7 @@ export class ObjectLookup {
     const { apiVersion, kind, namespace = '', name } = reference
     const read = await this.#input.read.get({ apiVersion, kind }, { namespace, name })
     if (read.found === 'yes') return { node: this.nodeOf(read.object), object: read.object }
-    const state: ObjectState =
-      read.found === 'no'
-        ? { state: 'Missing', reason: 'NotFound', message: 'it does not exist' }
-        : { state: 'Unknown', reason: read.why.reason, message: read.why.message }
+    const state = read.found === 'no' ? missing(reference) : unreadable(read.why)
     return { node: { key: referenceKey(reference), reference, ...state } }
   }
 
@@ -86,7 +83,9 @@ export class ObjectLookup {
   async #find(object: KubeObject): Promise<readonly Relation[]> {
     const { sources, read } = this.#input
     const found = await Promise.all(sources.map((source) => source.relations(object, read)))
-    return [...new Map(found.flat().map((edge) => [edgeKey(edge), edge])).values()]
+    const edges = new Map<string, Relation>()
+    for (const edge of found.flat()) addEdge(edges, edge)
+    return [...edges.values()]
   }
 
   #stateOf(object: KubeObject): ObjectState {
@@ -125,7 +124,7 @@ export async function exploreGraph(
           leftOut.add(key)
           continue
         }
-        edges.set(edgeKey(edge), edges.get(edgeKey(edge)) ?? edge)
+        addEdge(edges, edge)
         if (!seen.has(key)) ends.set(key, end)
       }
       for (const key of ends.keys()) seen.add(key)
@@ -150,6 +149,33 @@ function nextOf(
     const [near, end] = way === 'up' ? [second, first] : [first, second]
     return referenceKey(near) === key ? [{ edge, end }] : []
   })
+}
+
+function missing({ kind, namespace, name }: ObjectReference): ObjectState {
+  const place = namespace === undefined ? '' : ` in namespace ${namespace}`
+  return {
+    state: 'Missing',
+    reason: 'NotFound',
+    message: 'it does not exist',
+    next: `create the ${kind} ${name}${place}, or correct what names it`,
+  }
+}
+
+function unreadable({ reason, message, verb, resource, namespace }: Unreadable): ObjectState {
+  const place = namespace === undefined ? '' : ` in namespace ${namespace}`
+  const next = {
+    Forbidden: `have the right to ${verb} ${resource}${place} granted`,
+    NotServed: 'install the definition of its kind',
+    Failed: undefined,
+    TooMany: undefined,
+  }[reason]
+  return { state: 'Unknown', reason, message, ...(next === undefined ? {} : { next }) }
+}
+
+/** Adds an edge; of two sources that have it, the one that knows whether it holds wins. */
+function addEdge(edges: Map<string, Relation>, edge: Relation): void {
+  const key = edgeKey(edge)
+  if (edges.get(key)?.holds === undefined) edges.set(key, edge)
 }
 
 function edgeKey({ type, from, to }: Relation): string {

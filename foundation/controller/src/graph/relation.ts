@@ -19,6 +19,17 @@ export interface Relation {
   readonly type: RelationType
   readonly from: ObjectReference
   readonly to: ObjectReference
+  /**
+   * True when a controller reports that the relation holds, whatever the state of its ends; else what it waits for. The
+   * states of its ends decide when left out.
+   */
+  readonly holds?: true | RelationProblem
+}
+
+/** The reason why a relation does not hold, as a controller reports it. */
+export interface RelationProblem {
+  readonly reason: string
+  readonly message: string
 }
 
 /** A group (core: '') and a kind. */

@@ -20,7 +20,7 @@ export { builtinSchema, namedSchema, schemaName } from './tables/builtin-tables.
 export { defaultPrinter } from './printers/column.ts'
 
 // the Go types of the kinds: JSON as they read and write it
-export { messageOfKind, messageType } from './go-types/message-type.ts'
+export { declareMessage, messageOfKind, messageType } from './go-types/message-type.ts'
 export type { MessageField, MessageType, ScalarType, SpecialForm } from './go-types/message-type.ts'
 export { typedForm, zeroForm, zeroStatus } from './go-types/typed-form.ts'
 export type { TypedForm } from './go-types/typed-form.ts'

@@ -277,6 +277,41 @@ describe('responses of validating webhooks', () => {
     expect((await api.get(`${path}/x`)).status).toBe(404)
   })
 
+  test('a patch may be a list of bytes, as kube-rs sends it', async () => {
+    const patch = [...Buffer.from('[{"op":"add","path":"/data","value":{"a":"b"}}]')]
+    const server = await serve((review) => reviewAnswer(review, { allowed: true, patchType: 'JSONPatch', patch }))
+    await install('Mutating', webhook(server))
+    expect((await api.post(path, configMap('x'))).body['data']).toEqual({ a: 'b' })
+  })
+
+  // The messages of kube-apiserver 1.35.4.
+  test.each<[string, JsonObject]>([
+    ['number 300 into Go struct field AdmissionResponse.response.patch of type uint8', { patch: [300] }],
+    ['string into Go struct field AdmissionResponse.response.patch of type uint8', { patch: ['x'] }],
+    ['number into Go struct field AdmissionResponse.response.patch of type []uint8', { patch: 5 }],
+    ['string into Go struct field AdmissionResponse.response.allowed of type bool', { allowed: 'yes' }],
+    ['string into Go struct field AdmissionResponse.response.warnings of type []string', { warnings: 'w' }],
+    ['number into Go struct field AdmissionResponse.response.warnings of type string', { warnings: [5] }],
+    ['string into Go struct field AdmissionResponse.response.status of type v1.Status', { status: 'bad' }],
+    ['string into Go struct field Status.response.status.code of type int32', { status: { code: 'x' } }],
+    ['number into Go struct field Status.response.status.message of type string', { status: { message: 5 } }],
+    [
+      'number into Go struct field AdmissionResponse.response.auditAnnotations of type string',
+      { auditAnnotations: { a: 1 } },
+    ],
+    [
+      'string into Go struct field StatusDetails.response.status.details.retryAfterSeconds of type int32',
+      { status: { details: { retryAfterSeconds: '5' } } },
+    ],
+  ])('a response with a wrong type fails the call: cannot unmarshal %s', async (expected, response) => {
+    const server = await serve((review) => reviewAnswer(review, { allowed: true, ...response }))
+    await install('Mutating', webhook(server))
+    expect(failureOf(await api.post(path, configMap('x')))).toMatchObject({
+      status: 500,
+      message: `Internal error occurred: failed calling webhook "check.example.com": failed to call webhook: json: cannot unmarshal ${expected}`,
+    })
+  })
+
   test('warnings of a webhook reach the client', async () => {
     const server = await serve((review) => reviewAnswer(review, { allowed: true, warnings: ['old "form"'] }))
     await install('Validating', webhook(server))

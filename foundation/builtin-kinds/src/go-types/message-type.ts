@@ -56,7 +56,8 @@ export interface MessageType {
   readonly special: SpecialForm | undefined
 }
 
-type FieldRow = readonly [number: number, name: string, type: string, flags: string]
+/** A field in the table; see `messages` for the flags. */
+export type FieldRow = readonly [number: number, name: string, type: string, flags: string]
 
 const meta = 'k8s.io.apimachinery.pkg.apis.meta.v1'
 const extensions = 'k8s.io.apiextensions_apiserver.pkg.apis.apiextensions.v1'
@@ -92,6 +93,13 @@ export function messageType(name: string): MessageType {
   rows ??= JSON.parse(messageTable) as Record<string, FieldRow[]>
   const fields = rows[name]
   if (fields === undefined) throw new Error(`there is no protobuf message ${name}`)
+  const type = buildType(name, fields)
+  types.set(name, type)
+  return type
+}
+
+/** Adds a message that the table lacks, because only JSON carries it, and returns it. */
+export function declareMessage(name: string, fields: readonly FieldRow[]): MessageType {
   const type = buildType(name, fields)
   types.set(name, type)
   return type

@@ -212,10 +212,23 @@ class Reader {
           ? value
           : this.#mismatch(value, owner, undefined, 'float64')
       case 'bytes':
-        return typeof value === 'string' ? canonicalBase64(value) : this.#mismatch(value, owner, undefined, '[]uint8')
+        return this.#bytes(owner, value)
       default:
         return isInteger(value, field.type) ? value : this.#mismatch(value, owner, undefined, field.type)
     }
+  }
+
+  /** Decodes bytes: a base64 string, or a list of numbers, as serde of Rust writes them. */
+  #bytes(owner: MessageType, value: JsonValue): string {
+    if (typeof value === 'string') return canonicalBase64(value)
+    if (!isJsonArray(value)) return this.#mismatch(value, owner, undefined, '[]uint8')
+    const bytes = value.map((item) => {
+      if (item === null) return 0
+      // The converter from unstructured objects keeps the low byte of a number.
+      const isByte = this.#decoder === 'unstructured' ? isInteger(item, 'int64') : isInteger(item, 'uint8')
+      return isByte ? (item as number) & 255 : this.#mismatch(item, owner, undefined, 'uint8')
+    })
+    return Buffer.from(bytes).toString('base64')
   }
 
   #at<T>(step: string | number, read: () => T): T {
@@ -303,6 +316,7 @@ function elementZero(field: MessageField): JsonValue {
 function isInteger(value: JsonValue, type: string): boolean {
   if (typeof value === 'bigint') return type === 'int64'
   if (typeof value !== 'number' || !Number.isInteger(value)) return false
+  if (type === 'uint8') return value >= 0 && value <= 255
   return type === 'int64' ? Number.isSafeInteger(value) : value >= -2147483648 && value <= 2147483647
 }
 
@@ -318,7 +332,7 @@ function canonicalBase64(text: string): string {
 
 function describe(value: JsonValue, type: string): string {
   if (typeof value === 'number' || typeof value === 'bigint')
-    return /^(int|float)/.test(type) ? `number ${String(value)}` : 'number'
+    return /^(int|uint|float)/.test(type) ? `number ${String(value)}` : 'number'
   if (typeof value === 'boolean') return 'bool'
   if (typeof value === 'string') return 'string'
   return isJsonArray(value) ? 'array' : 'object'

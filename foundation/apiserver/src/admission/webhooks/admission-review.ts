@@ -1,5 +1,7 @@
 // AdmissionReview (admission.k8s.io/v1 and v1beta1): the request, and the verification of the response.
 import { asJson, isJsonObject, StatusError } from '@fairlead/kube'
+import { declareMessage, typedForm, TypeMismatch } from '@fairlead/builtin-kinds'
+import type { MessageType } from '@fairlead/builtin-kinds'
 import type { JsonObject, JsonValue, Status } from '@fairlead/kube'
 import type { ServedResource } from '../../registry/registry.ts'
 import type { AdmissionAttributes } from '../attributes.ts'
@@ -55,7 +57,7 @@ export function verifiedResponse(
   { uid, version, mutates }: { readonly uid: string; readonly version: 'v1' | 'v1beta1'; readonly mutates: boolean },
 ): ReviewResponse {
   checkDecodes(review, version)
-  const { response } = review
+  const { response } = decoded(review)
   if (!isJsonObject(response)) throw new InvalidReviewResponse('webhook response was absent')
   const patch = stringOf(response['patch'])
   const verified: ReviewResponse = {
@@ -63,11 +65,9 @@ export function verifiedResponse(
     status: isJsonObject(response['status']) ? (response['status'] as unknown as Partial<Status>) : undefined,
     patch,
     patchType: stringOf(response['patchType']) || (version === 'v1beta1' && patch !== '' ? 'JSONPatch' : ''),
-    warnings: Array.isArray(response['warnings'])
-      ? (response['warnings'] as readonly JsonValue[]).filter((text) => typeof text === 'string')
-      : [],
+    warnings: (response['warnings'] ?? []) as readonly string[],
   }
-  if (version === 'v1') checkV1(review, response, uid, mutates)
+  if (version === 'v1') checkV1(review, response, { uid, mutates, hasPatch: patch !== '' })
   return verified
 }
 
@@ -90,14 +90,48 @@ function checkDecodes(review: JsonObject, version: 'v1' | 'v1beta1'): void {
   )
 }
 
-function checkV1(review: JsonObject, response: JsonObject, uid: string, mutates: boolean): void {
+let reviewType: MessageType | undefined
+
+/**
+ * Returns the review as Go decodes it: of the right types, bytes as base64 where they are a list of numbers.
+ * @throws WebhookError
+ */
+function decoded(review: JsonObject): JsonObject {
+  reviewType ??= declaredReview()
+  try {
+    return typedForm(reviewType, review).object
+  } catch (error) {
+    if (error instanceof TypeMismatch) throw new WebhookError(error.message)
+    throw error
+  }
+}
+
+/** Declares the part of the review that webhooks answer; the field table has the kinds of storage only. */
+function declaredReview(): MessageType {
+  const response = 'k8s.io.api.admission.v1.AdmissionResponse'
+  declareMessage(response, [
+    [1, 'uid', 'string', ''],
+    [2, 'allowed', 'bool', ''],
+    [3, 'status', 'k8s.io.apimachinery.pkg.apis.meta.v1.Status', 'po'],
+    [4, 'patch', 'bytes', 'o'],
+    [5, 'patchType', 'string', 'po'],
+    [6, 'auditAnnotations', 'map<string>', 'o'],
+    [7, 'warnings', 'string', 'ro'],
+  ])
+  return declareMessage('k8s.io.api.admission.v1.AdmissionReview', [[2, 'response', response, 'po']])
+}
+
+function checkV1(
+  review: JsonObject,
+  response: JsonObject,
+  { uid, mutates, hasPatch }: { readonly uid: string; readonly mutates: boolean; readonly hasPatch: boolean },
+): void {
   const given = stringOf(response['uid'])
   if (given !== uid)
     throw new InvalidReviewResponse(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(given)}`)
   const kind = `${stringOf(review['apiVersion']) || '/'}, Kind=${stringOf(review['kind'])}`
   const wanted = `${group}/v1, Kind=AdmissionReview`
   if (kind !== wanted) throw new InvalidReviewResponse(`expected webhook response of ${wanted}, got ${kind}`)
-  const hasPatch = stringOf(response['patch']) !== ''
   const hasType = response['patchType'] !== undefined && response['patchType'] !== null
   if (!mutates) {
     if (hasPatch) throw new InvalidReviewResponse('validating webhook may not return response.patch')

@@ -30,6 +30,7 @@ export async function program(wanted?: string): Promise<Command> {
     'fairlead up                              an API server and all controllers on this machine',
     'fairlead up --example snapshot-schedule  the same, with an example loaded',
     'fairlead run                             the controllers against the cluster of the kubeconfig',
+    'fairlead why workload/web                what an object waits for, and what to do next',
     'fairlead map render -f controller.yaml -f objects.yaml',
   ])
   addUpCommands(root)

@@ -2,6 +2,7 @@ import {
   FileCluster,
   PatternResolver,
   Sandbox,
+  evaluateStatus,
   functionsFor,
   parseLenientJson,
   splitCommandLine,
@@ -176,4 +177,13 @@ describe('lenient JSON', () => {
     expect(read.value).toEqual(value)
     expect(read.deviations.length).toBeGreaterThan(0)
   })
+})
+
+test.each([
+  ['getStatus among its helpers', 'function of(s) { return s.phase } function getStatus(t) { return answer(t) } '],
+  ['the first function where none is called getStatus', 'function status(t) { return answer(t) } '],
+])('a status algorithm is called by %s', async (_, source) => {
+  const helper = 'function answer(t) { return JSON.stringify({ value: JSON.parse(t).phase, flyover: "f" }) }'
+  const status = await evaluateStatus({ algorithm: source + helper }, { status: { phase: 'Running' } }, sandbox.run)
+  expect(status).toEqual({ value: 'Running', flyover: 'f' })
 })

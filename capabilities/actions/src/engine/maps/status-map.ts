@@ -81,7 +81,7 @@ export async function evaluateStatus(
   const status = asData(resource['status'])
   if ('jsonpath' in map) return byPath(map.jsonpath, status) ?? unknown
   try {
-    const text = await runSnippet(map.algorithm, [stringifyJson(status)], { mayBeCached: true })
+    const text = await runSnippet(withGetStatusFirst(map.algorithm), [stringifyJson(status)], { mayBeCached: true })
     const result = parseJson(text)
     return (
       (isJsonObject(result) ? statusFrom(result, undefined) : undefined) ??
@@ -90,6 +90,15 @@ export async function evaluateStatus(
   } catch (error) {
     return failed(`the algorithm of its status map failed: ${(error as Error).message}`)
   }
+}
+
+/**
+ * Puts a call of `getStatus` in front: kAppNav calls the function of that name, wherever it is among its helpers. An
+ * algorithm without one is called as a snippet is, by its first function.
+ */
+function withGetStatusFirst(algorithm: string): string {
+  if (!/\bfunction\s+getStatus\s*\(/.test(algorithm)) return algorithm
+  return `function statusOfResource(status) { return getStatus(status) } ${algorithm}`
 }
 
 function byPath(rule: JsonObject, status: JsonObject): ResourceStatus | undefined {

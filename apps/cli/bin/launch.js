@@ -21,10 +21,6 @@ export async function launch(source, bundled) {
 async function start(source, bundled) {
   endWithLauncher()
   const inRepository = existsSync(source)
-  // V8 collects when there is nothing to do, instead of keeping what a burst of writes has left: 160 MB where it was
-  // 280 (bench/apiserver). Writes get a quarter slower by it, unless `node --min-semi-space-size=8
-  // --max-semi-space-size=8` starts this file, as `npm start` does.
-  setFlagsFromString('--memory-saver-mode')
   // V8 may crash when it replaces wrappers of WebAssembly imports while threads start and end (nodejs/node#64500), and
   // the sandbox of snippets is a thread with WebAssembly: the wrappers stay as they are.
   setFlagsFromString('--wasm-wrapper-tiering-budget=2147483647')

@@ -15,6 +15,7 @@ import type { AuditSink, KeyPair } from '@fairlead/apiserver'
 import { systemClock } from '@fairlead/client'
 import { AsyncDisposableStack } from '@fairlead/kube'
 import { CommandError, usageError } from '@fairlead/offline/command-error'
+import { saveMemory } from '../save-memory.ts'
 import { configuredAddress } from '../up/configured-address.ts'
 import { readAs, serverOptions, textOf } from './options.ts'
 import type { ProgramOptions } from './options.ts'
@@ -65,6 +66,7 @@ export async function serve(options: ProgramOptions, name: string): Promise<void
     })
     if (kubeconfig !== undefined) writePrivate(kubeconfig, listening.kubeconfig)
     say(`Serving Kubernetes ${serverVersion['gitVersion']} at ${listening.url}`)
+    saveMemory()
     if (kubeconfig === undefined && options.clientCa === undefined && options.tokenFile === undefined)
       say('no client can log in: start it with --write-kubeconfig, --client-ca-file or --token-auth-file')
   } catch (error) {

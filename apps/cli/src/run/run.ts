@@ -16,6 +16,7 @@ import { CommandError } from '@fairlead/offline/command-error'
 import { checkSettings } from '../capability-settings.ts'
 import { commandLogger } from '../command-logger.ts'
 import { clientFromKubeconfig } from '../connect.ts'
+import { saveMemory } from '../save-memory.ts'
 import { aborted, stopOnSignals } from '../stop-signals.ts'
 import { completeDefaults, install, requireDefinitions } from './definitions.ts'
 import type { RunOptions } from './options.ts'
@@ -90,6 +91,7 @@ export async function run(options: RunOptions): Promise<void> {
     port: leader.server!.port,
     identity: leader.identity,
   })
+  saveMemory()
   void leading.promise.then(() => completeDefaults(client, loaded, logger))
   await aborted(stop)
   logger.info('Stopping', { signal: stop.reason as string })

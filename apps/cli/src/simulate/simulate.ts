@@ -9,6 +9,7 @@ import { Simulator } from '@fairlead/simulator'
 import type { Rule } from '@fairlead/simulator'
 import { commandLogger } from '../command-logger.ts'
 import { clientFromKubeconfig } from '../connect.ts'
+import { saveMemory } from '../save-memory.ts'
 import { aborted, stopOnSignals } from '../stop-signals.ts'
 import { ruleFile } from './rule-file.ts'
 import { readRules } from './rules.ts'
@@ -26,6 +27,7 @@ export async function simulate(files: readonly string[], raw: Readonly<Record<st
   const simulator = new Simulator(rules)
   resources.use(await Manager.start({ client, logger, setup: (manager) => simulator.setup(manager) }))
   logger.info('Started the simulator', { server: client.transport.address, rules: rules.map(({ name }) => name) })
+  saveMemory()
   await aborted(stop)
   logger.info('Stopping', { signal: stop.reason as string })
 }

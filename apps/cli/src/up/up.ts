@@ -10,6 +10,7 @@ import { AsyncDisposableStack } from '@fairlead/kube'
 import { CommandError, usageError } from '@fairlead/offline/command-error'
 import { checkSettings, setup } from '../capability-settings.ts'
 import { commandLogger } from '../command-logger.ts'
+import { saveMemory } from '../save-memory.ts'
 import { aborted, stopOnSignals } from '../stop-signals.ts'
 import { configuredAddress } from './configured-address.ts'
 import { openDataFolder, refuseFolderInUse, writeKubeconfig } from '../data/data-folder.ts'
@@ -37,6 +38,7 @@ export async function up(options: UpOptions): Promise<void> {
   const stop = stopOnSignals()
   await using resources = new AsyncDisposableStack()
   const kubeconfig = await start(options, example, resources, stop)
+  saveMemory()
   if (options.command.length === 0) await aborted(stop)
   else process.exitCode = await runCommand(options.command, kubeconfig, stop)
   if (stop.aborted) process.stderr.write('Stopping.\n')

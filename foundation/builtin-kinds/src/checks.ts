@@ -71,7 +71,8 @@ export function immutable(field: string, value: JsonValue | undefined, old: Json
 
 /** Creates the error of an invalid struct: messages show its fields in the given order, not sorted as those of maps. */
 export function invalidStruct(field: string, value: JsonObject, detail: string): FieldError {
-  return { type: 'FieldValueInvalid', field, detail: `${stringifyJson(withSortedLabels(value))}: ${detail}` }
+  const shown = stringifyJson(withSortedLabels(value))
+  return { type: 'FieldValueInvalid', field, detail: detail === '' ? shown : `${shown}: ${detail}` }
 }
 
 /** Sorts the map of a label selector, as Go does with every map that it prints. */
@@ -204,4 +205,36 @@ export function isPositiveCount(value: JsonValue | undefined): boolean {
 /** Reports whether a value is zero as an integer or as a percentage. */
 export function isZeroCount(value: JsonValue | undefined): boolean {
   return value === 0 || (typeof value === 'string' && /^0+%$/.test(value))
+}
+
+const conditionReason = /^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/
+const reasonForm =
+  "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')"
+
+/** Validates the conditions of apimachinery's type (metav1.ValidateConditions). */
+export function conditionErrors(field: string, conditions: readonly JsonObject[]): FieldError[] {
+  const known = new Set<string>()
+  return conditions.flatMap((condition, index) => {
+    const path = fieldPath(field, index)
+    const [type, reason] = [stringAt(condition, 'type'), stringAt(condition, 'reason')]
+    const repeated = known.has(type) ? [fieldErrors.duplicate(`${path}.type`, type)] : []
+    known.add(type)
+    const observed = condition['observedGeneration']
+    return [
+      ...repeated,
+      ...invalidWith(`${path}.type`, type, qualifiedName(type)),
+      ...oneOf(`${path}.status`, stringAt(condition, 'status'), ['False', 'True', 'Unknown']),
+      ...(typeof observed === 'number' && observed < 0
+        ? [fieldErrors.invalid(`${path}.observedGeneration`, observed, 'must be greater than or equal to zero')]
+        : []),
+      ...(has(condition, 'lastTransitionTime') ? [] : [fieldErrors.required(`${path}.lastTransitionTime`)]),
+      ...(reason === ''
+        ? [fieldErrors.required(`${path}.reason`)]
+        : conditionReason.test(reason)
+          ? []
+          : [fieldErrors.invalid(`${path}.reason`, reason, reasonForm)]),
+      ...(reason.length > 1024 ? [fieldErrors.tooLong(`${path}.reason`, 1024)] : []),
+      ...(stringAt(condition, 'message').length > 32_768 ? [fieldErrors.tooLong(`${path}.message`, 32_768)] : []),
+    ]
+  })
 }

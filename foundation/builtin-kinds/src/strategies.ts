@@ -1,5 +1,5 @@
 // The strategies of the built-in kinds, and the behavior that they share.
-import type { DefinitionRules } from '@fairlead/kube'
+import type { DefinitionRules, MutableJsonObject } from '@fairlead/kube'
 import { messageOfKind } from './go-types/message-type.ts'
 import type { Draft, Strategy } from './definition/strategy.ts'
 import { bindingStrategy, clusterRoleStrategy, roleStrategy, serviceAccountStrategy } from './access/rbac.ts'
@@ -28,6 +28,9 @@ import { serviceStrategy } from './core/service.ts'
 import { endpointsStrategy, endpointSliceStrategy } from './networking/endpoints.ts'
 import { ipAddressStrategy, serviceCidrStrategy } from './networking/service-cidr.ts'
 import { ingressClassStrategy, ingressStrategy, networkPolicyStrategy } from './networking/ingress.ts'
+import { draftAt } from './fields.ts'
+import { metadataChecksOf } from './metadata-checks.ts'
+import { dropDisabledFields } from './pods/disabled-fields.ts'
 import { podStrategy } from './pods/pod.ts'
 import { podTemplateStrategy } from './pods/pod-template.ts'
 import { autoscalerStrategy, disruptionBudgetStrategy } from './policy/autoscaler.ts'
@@ -116,19 +119,40 @@ export function strategyOf(group: string, apiVersion: string, row: ResourceRow, 
   return {
     allowUnconditionalUpdate: true,
     defaultPropagation: 'Background',
+    metadataChecks: metadataChecksOf(group, row.kind),
     ...own,
     hasStatus,
     // Most kinds ignore the status in the body of a create: it starts at zero, or as their own preparation sets it.
     prepareForCreate(object, context) {
+      dropDisabledFields(podSpecOf(row.kind, object))
       if (hasStatus && own.keepsStatusOnCreate !== true) resetStatus(object, apiVersion, row.kind)
       own.prepareForCreate?.(object, context)
       finish(object)
     },
     prepareForUpdate(object, old, context) {
+      dropDisabledFields(podSpecOf(row.kind, object))
       own.prepareForUpdate?.(object, old, context)
       finish(object)
     },
   }
+}
+
+/** The kinds with pod templates, and where the spec is. */
+const podSpecPaths: Readonly<Record<string, readonly string[]>> = {
+  Pod: ['spec'],
+  PodTemplate: ['template', 'spec'],
+  CronJob: ['spec', 'jobTemplate', 'spec', 'template', 'spec'],
+  ...Object.fromEntries(
+    ['DaemonSet', 'Deployment', 'Job', 'ReplicaSet', 'ReplicationController', 'StatefulSet'].map((kind) => [
+      kind,
+      ['spec', 'template', 'spec'],
+    ]),
+  ),
+}
+
+function podSpecOf(kind: string, object: Draft): MutableJsonObject | undefined {
+  const path = podSpecPaths[kind]
+  return path === undefined ? undefined : draftAt(object, ...path)
 }
 
 function resetStatus(object: Draft, apiVersion: string, kind: string): void {

@@ -2,13 +2,19 @@
 import {
   badRequest,
   fieldErrors,
+  fieldPath,
   invalid,
+  isJsonArray,
+  isJsonObject,
   labelValue,
+  marshalGoJson,
   parseFieldSelector,
+  parseJson,
   parseLabelSelector,
   qualifiedName,
+  stringifyJson,
 } from '@fairlead/kube'
-import type { FieldError, JsonValue, KubeObject, MutableJsonObject, UserInfo } from '@fairlead/kube'
+import type { FieldError, JsonObject, JsonValue, KubeObject, MutableJsonObject, UserInfo } from '@fairlead/kube'
 import type { Attributes, Authorizer } from '../identity/authorizer.ts'
 
 /** The context of an access review. */
@@ -211,7 +217,33 @@ function selectorErrors({ rawSelector = '', requirements }: SelectorAttributes, 
       ),
     ]
   }
-  return []
+  return (requirements ?? []).flatMap((requirement, index) =>
+    requirementErrors(requirement, fieldPath(path, 'requirements', index), path.endsWith('labelSelector')),
+  )
+}
+
+/** Validates a requirement; unknown operators are for servers of the future. */
+function requirementErrors(
+  { key = '', operator = '', values }: SelectorRequirement,
+  path: string,
+  isLabel: boolean,
+): FieldError[] {
+  const given = values ?? []
+  const errors: FieldError[] = []
+  if ((operator === 'In' || operator === 'NotIn') && given.length === 0)
+    errors.push(fieldErrors.required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'"))
+  if ((operator === 'Exists' || operator === 'DoesNotExist') && given.length > 0)
+    errors.push(
+      fieldErrors.forbidden(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"),
+    )
+  if (!isLabel) return key === '' ? [...errors, fieldErrors.required(`${path}.key`, 'must be specified')] : errors
+  return [
+    ...errors,
+    ...qualifiedName(key).map((message) => fieldErrors.invalid(`${path}.key`, key, message)),
+    ...given.flatMap((value, index) =>
+      labelValue(value).map((message) => fieldErrors.invalid(fieldPath(path, 'values', index), value, message)),
+    ),
+  ]
 }
 
 function subjectErrors({ user = '', groups }: ReviewSpec): FieldError[] {
@@ -237,18 +269,44 @@ function localErrors({ resourceAttributes, nonResourceAttributes }: ReviewSpec, 
   return errors
 }
 
+/** The metadata that clients may not set, in the order of Go's type; the server sets the rest itself. */
+const metadataFields = [
+  'name',
+  'generateName',
+  'namespace',
+  'resourceVersion',
+  'generation',
+  'labels',
+  'annotations',
+  'ownerReferences',
+  'finalizers',
+  'managedFields',
+] as const
+
 /**
  * Returns an error unless the metadata of a review is empty but for managedFields, and for the namespace when `local`.
  */
 function metadataErrors({ metadata }: KubeObject, local: boolean): FieldError[] {
-  const { managedFields: _managedFields, namespace, ...rest } = metadata ?? {}
-  const filled = Object.values(local ? rest : { ...rest, namespace }).some(
-    (value) => value !== undefined && value !== null && value !== '',
+  const shown: MutableJsonObject = {}
+  for (const field of metadataFields) {
+    const value = (metadata as unknown as JsonObject)[field]
+    if (value !== undefined && value !== null && value !== '' && (local || field !== 'namespace')) shown[field] = value
+  }
+  if (Object.keys(shown).every((field) => field === 'managedFields' || field === 'namespace')) return []
+  for (const map of ['labels', 'annotations'])
+    if (isJsonObject(shown[map])) shown[map] = parseJson(marshalGoJson(shown[map]))
+  if (isJsonArray(shown['managedFields'])) shown['managedFields'] = shown['managedFields'].map(entryInOrder)
+  const detail = local ? 'must be empty except for namespace' : 'must be empty'
+  return [{ ...fieldErrors.invalid('metadata', shown, detail), shown: stringifyJson(shown) }]
+}
+
+/** Returns an entry of managedFields with its fields in the order of Go's type. */
+function entryInOrder(entry: JsonValue): JsonValue {
+  const { manager, operation, apiVersion, time, fieldsType, fieldsV1 } = entry as JsonObject
+  const all = { manager, operation, apiVersion, time, fieldsType, fieldsV1 }
+  return Object.fromEntries(
+    Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   )
-  if (!filled) return []
-  return [
-    fieldErrors.invalid('metadata', goStruct(metadata), local ? 'must be empty except for namespace' : 'must be empty'),
-  ]
 }
 
 /** Returns a value with the field names of Go, as messages contain them. */

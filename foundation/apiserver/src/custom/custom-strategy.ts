@@ -83,7 +83,7 @@ export function customResourceStrategy(crd: CustomResourceDefinition, engine: Ru
     allowUnconditionalUpdate: false,
     hasStatus: hasStatusSubresource(crd),
     tracksGeneration: true,
-    metadataChecksOnUpdate: 3,
+    metadataChecks: { isPlainOnCreate: true, onUpdate: ['change', 'plain'], onStatus: ['change', 'plain'] },
   }
 }
 

@@ -128,7 +128,7 @@ export async function prepareUpdate(
     draft.metadata['managedFields'] = asJson(old.metadata)['managedFields'] ?? null
   if (draft.metadata['managedFields'] === null) delete draft.metadata['managedFields']
   const errors = [
-    ...validateMetadataUpdate(definition, updated.metadata, old.metadata),
+    ...validateMetadataUpdate(definition, updated.metadata, old.metadata, isStatus),
     ...(isInternal ? [] : await kindErrors(strategy, updated, old, context, isStatus)),
   ]
   refuse(scope.resource, draft, errors)

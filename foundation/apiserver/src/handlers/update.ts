@@ -72,7 +72,7 @@ async function attemptChange(
   if (entry === undefined) return createMissing(server, scope, change)
   const current = (await views.of(entry, scope.resource)).object
   const object = await change.change(current)
-  if (change.checksUid) checkUid(scope, object, current.metadata)
+  if (change.checksUid) checkUid(scope, object, current.metadata, change.dryRun)
   checkVersion(scope, object, entry)
   const draft = await prepareUpdate(server, scope, object, current, change)
   using _admitted = change.internal === true ? undefined : await validated(server, scope, draft, current, change.dryRun)
@@ -103,7 +103,7 @@ async function createMissing(server: ServerDependencies, scope: RequestScope, ch
   if (!change.createsMissing) throw notFound(scope.resource.definition, scope.name)
   await checkMayCreate(server, scope)
   const object = await change.change(undefined)
-  if (change.checksUid) checkUid(scope, object, {})
+  if (change.checksUid) checkUid(scope, object, {}, change.dryRun)
   // The client believes to update an object and sends its revision; a new object has none.
   delete (object['metadata'] as { resourceVersion?: string }).resourceVersion
   return { ...(await createObject(server, scope, object, change)), created: true }
@@ -209,13 +209,24 @@ async function checkMayCreate(
   if (!decision.allowed) throw forbiddenRequest(attributes, decision.reason)
 }
 
-function checkUid(scope: RequestScope, object: JsonObject, current: ObjectMeta): void {
+/** Keys of the storage, in messages, that are not the plural name. */
+const storageKeys: Readonly<Record<string, string>> = {
+  'apiservices.apiregistration.k8s.io': 'apiregistration.k8s.io/apiservices',
+  'customresourcedefinitions.apiextensions.k8s.io': 'apiextensions.k8s.io/customresourcedefinitions',
+  'endpoints.': 'services/endpoints',
+  'ingresses.networking.k8s.io': 'ingress',
+  'nodes.': 'minions',
+  'replicationcontrollers.': 'controllers',
+  'services.': 'services/specs',
+}
+
+function checkUid(scope: RequestScope, object: JsonObject, current: ObjectMeta, dryRun: boolean): void {
   const uid = (object['metadata'] as ObjectMeta).uid ?? ''
   if (uid === '' || uid === current.uid) return
   const { definition } = scope.resource
   const path = [
     ...(originRules(definition).hasGroupInStorageKey ? [definition.group] : []),
-    definition.plural,
+    storageKeys[resourceName(definition)] ?? definition.plural,
     ...(scope.namespace === '' ? [] : [scope.namespace]),
     scope.name,
   ].join('/')
@@ -223,7 +234,7 @@ function checkUid(scope: RequestScope, object: JsonObject, current: ObjectMeta):
   throw conflict(
     definition,
     scope.name,
-    `StorageError: invalid object, Code: 4, Key: /registry/${path}, ResourceVersion: 0, AdditionalErrorMsg: ${detail}`,
+    `StorageError: invalid object, Code: 4, Key: ${dryRun ? '' : '/registry'}/${path}, ResourceVersion: 0, AdditionalErrorMsg: ${detail}`,
   )
 }
 

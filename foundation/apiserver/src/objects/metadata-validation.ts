@@ -45,7 +45,8 @@ export function validateMetadata(definition: ResourceDefinition, metadata: Objec
   }
   const checks = [validateLabels, validateAnnotations, validateOwnerReferences, validateFinalizers]
   for (const check of checks) for (const error of check(metadata)) errors.push(error)
-  if (originRules(definition).requiresKnownFinalizers) errors.push(...validateBuiltinFinalizers(metadata))
+  if (originRules(definition).requiresKnownFinalizers && strategy.metadataChecks?.isPlainOnCreate !== true)
+    errors.push(...validateBuiltinFinalizers(metadata))
   return errors
 }
 
@@ -54,15 +55,24 @@ export function validateMetadataUpdate(
   definition: ResourceDefinition,
   metadata: ObjectMeta,
   old: ObjectMeta,
+  isStatus: boolean,
 ): FieldError[] {
-  // Kubernetes' generic update and each kind's own validation check the same metadata; causes repeat as often
-  // (recordings crud, patch).
+  // The generic update checks what each kind's own validation checks again; causes repeat as often (recordings crud,
+  // patch).
   const changes = metadataChanges(metadata, old)
-  const values = [...validateLabels(metadata), ...validateAnnotations(metadata), ...validateOwnerReferences(metadata)]
-  const again = (definition.strategy.metadataChecksOnUpdate ?? 2) - 1
-  const finalizers = originRules(definition).requiresKnownFinalizers ? [] : validateFinalizers(metadata)
-  const repeated = Array.from({ length: again }, () => values).flat()
-  return [...changes, ...values, ...(again > 0 ? changes : []), ...repeated, ...finalizers]
+  const values = valueErrors(metadata)
+  const { metadataChecks } = definition.strategy
+  const checks = (isStatus ? metadataChecks?.onStatus : metadataChecks?.onUpdate) ?? ['change']
+  const again = checks.flatMap((check) =>
+    check === 'change'
+      ? [...values, ...changes]
+      : [...values, ...validateFinalizers(metadata), ...(check === 'full' ? validateBuiltinFinalizers(metadata) : [])],
+  )
+  return [...changes, ...values, ...again]
+}
+
+function valueErrors(metadata: ObjectMeta): FieldError[] {
+  return [...validateLabels(metadata), ...validateAnnotations(metadata), ...validateOwnerReferences(metadata)]
 }
 
 /** Returns warnings about finalizers of custom resources, which are not errors. */

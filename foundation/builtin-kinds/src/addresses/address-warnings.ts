@@ -2,16 +2,16 @@
 // (apimachinery/pkg/util/validation/ip.go, v1.35).
 import { goQuote } from '@fairlead/kube'
 import { isCidr } from './cidr.ts'
-import { isIpAddress } from './ip-address.ts'
+import { isIpAddress, withoutLeadingZeros } from './ip-address.ts'
 
 /** Returns the warnings about an address. */
 export function addressWarnings(field: string, text: string): string[] {
-  if (!isIpAddress(text) || !text.includes(':')) return []
-  const mapped = mappedAddress(text)
-  if (mapped !== undefined)
-    return [
-      `${field}: non-standard IP address ${goQuote(text)} will be considered invalid in a future Kubernetes release: use ${goQuote(mapped)}`,
-    ]
+  if (!isIpAddress(text)) return []
+  const standard = text.includes(':') ? mappedAddress(text) : withoutLeadingZeros(text)
+  if (standard !== undefined) {
+    const message = `${field}: non-standard IP address ${goQuote(text)} will be considered invalid in a future Kubernetes release: use ${goQuote(standard)}`
+    return standard === text ? [] : [message]
+  }
   const canonical = canonicalAddress(text)
   return canonical === text
     ? []
@@ -21,26 +21,46 @@ export function addressWarnings(field: string, text: string): string[] {
 /** Returns the warnings about a network in CIDR notation. */
 export function rangeWarnings(field: string, text: string): string[] {
   if (!isCidr(text)) return []
-  const [address = '', length = ''] = text.split('/')
-  const bits = address.includes(':') ? 128 : 32
-  const value = numberOf(canonicalAddress(address))
-  const rest = BigInt(bits - Number(length))
+  const { value, bits, prefix } = networkOf(text)
+  const rest = BigInt(bits - prefix)
   const network = (value >> rest) << rest
-  const range = `${formatted(network, bits)}/${Number(length)}`
+  const range = `${formatted(network, bits)}/${prefix}`
+  const warnings: string[] = []
   if (network !== value) {
     const single = `${formatted(value, bits)}/${bits}`
-    return [
+    warnings.push(
       `${field}: CIDR value ${goQuote(text)} is ambiguous in this context (should be ${goQuote(range)} or ${goQuote(single)}?)`,
-    ]
+    )
   }
-  return bits === 32 || range === text
-    ? []
+  if (isNonStandard(text)) {
+    warnings.push(
+      `${field}: non-standard CIDR value ${goQuote(text)} will be considered invalid in a future Kubernetes release: use ${goQuote(range)}`,
+    )
+  }
+  return warnings.length > 0 || bits === 32 || range === text
+    ? warnings
     : [`${field}: IPv6 CIDR value ${goQuote(text)} should be in RFC 5952 canonical format (${goQuote(range)})`]
+}
+
+/** Returns the parts of a network; an IPv4-mapped one is that of IPv4. */
+function networkOf(text: string): { value: bigint; bits: number; prefix: number } {
+  const [address = '', length = ''] = text.split('/')
+  const value = numberOf(canonicalAddress(address))
+  const isMapped = address.includes(':') && mappedAddress(address) !== undefined
+  if (isMapped && Number(length) >= 96) return { value: value & 0xffffffffn, bits: 32, prefix: Number(length) - 96 }
+  return { value, bits: address.includes(':') ? 128 : 32, prefix: Number(length) }
+}
+
+/** Reports whether a network has leading zeros, or is an IPv4-mapped one. */
+function isNonStandard(text: string): boolean {
+  const [address = '', length = ''] = text.split('/')
+  if (/^0\d/.test(length)) return true
+  return address.includes(':') ? mappedAddress(address) !== undefined : withoutLeadingZeros(address) !== address
 }
 
 /** Returns the canonical form of an address; the URL parser writes IPv6 as RFC 5952 does. */
 export function canonicalAddress(text: string): string {
-  return text.includes(':') ? new URL(`http://[${text}]`).hostname.slice(1, -1) : text
+  return text.includes(':') ? new URL(`http://[${text}]`).hostname.slice(1, -1) : withoutLeadingZeros(text)
 }
 
 /** Returns the IPv4 address inside of `::ffff:1.2.3.4`. */

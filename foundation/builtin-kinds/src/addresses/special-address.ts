@@ -1,7 +1,7 @@
 // Validation of endpoint addresses: special-purpose ranges are not allowed.
 import type { FieldError } from '@fairlead/kube'
 import { fieldErrors } from '@fairlead/kube'
-import { isIpAddress } from './ip-address.ts'
+import { isIpAddress, withoutLeadingZeros } from './ip-address.ts'
 
 const specialRanges: readonly (readonly [range: RegExp, detail: string])[] = [
   [/^(127\.|::1$)/, 'may not be in the loopback range (127.0.0.0/8, ::1/128)'],
@@ -12,6 +12,10 @@ const specialRanges: readonly (readonly [range: RegExp, detail: string])[] = [
 /** Checks that an address is not in a special-purpose range (unspecified, loopback, link-local). */
 export function specialAddressErrors(field: string, ip: string): FieldError[] {
   if (!isIpAddress(ip)) return [fieldErrors.invalid(field, ip, 'must be a valid IP address')]
-  if (ip === '0.0.0.0' || ip === '::') return [fieldErrors.invalid(field, ip, `may not be unspecified (${ip})`)]
-  return specialRanges.filter(([range]) => range.test(ip)).map(([, detail]) => fieldErrors.invalid(field, ip, detail))
+  const address = withoutLeadingZeros(ip)
+  if (address === '0.0.0.0' || address === '::')
+    return [fieldErrors.invalid(field, ip, `may not be unspecified (${ip})`)]
+  return specialRanges
+    .filter(([range]) => range.test(address))
+    .map(([, detail]) => fieldErrors.invalid(field, ip, detail))
 }

@@ -35,6 +35,7 @@ export const validatingWebhooksStrategy: Strategy = webhooksStrategy(false)
 /** The strategy of ValidatingAdmissionPolicies. */
 export const admissionPolicyStrategy: Strategy = {
   hasStatus: true,
+  statusKeeps: 'metadata',
   tracksGeneration: true,
   allowUnconditionalUpdate: false,
   applyDefaults(object) {

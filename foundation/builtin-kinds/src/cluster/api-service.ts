@@ -1,14 +1,13 @@
 // APIServices.
 import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
-import { dns1035Label, dns1123Subdomain, fieldErrors, formatTime, pathSegmentName } from '@fairlead/kube'
-import { invalidWith } from '../checks.ts'
+import { dns1035Label, fieldErrors, formatTime, pathSegmentName } from '@fairlead/kube'
+import { invalidWith, subdomainName } from '../checks.ts'
 import type { Strategy } from '../definition/strategy.ts'
 import { ensureAt, fill, flagAt, has, numberAt, objectAt, stringAt } from '../fields.ts'
 
 /** The strategy of APIServices: the name is the version and group that they serve. */
 export const apiServiceStrategy: Strategy = {
   hasStatus: true,
-  validateName: pathSegmentName,
   applyDefaults(object) {
     if (has(objectAt(object, 'spec'), 'service')) fill(ensureAt(object, 'spec', 'service'), { port: 443 })
   },
@@ -26,19 +25,27 @@ export const apiServiceStrategy: Strategy = {
       ],
     }
   },
-  validate: apiServiceErrors,
-  validateUpdate: apiServiceErrors,
+  allowUnconditionalUpdate: false,
+  validateName: (name, prefix) => (prefix ? [] : pathSegmentName(name)),
+  validate: (object) => [...nameErrors(object), ...apiServiceErrors(object)],
+  validateUpdate: (object) => [...nameErrors(object), ...apiServiceErrors(object)],
+}
+
+/** Checks that the name and the prefix of a generated one are the version and group. */
+function nameErrors({ metadata, ...object }: KubeObject): FieldError[] {
+  const required = `${stringAt(object, 'spec', 'version')}.${stringAt(object, 'spec', 'group')}`
+  return (['generateName', 'name'] as const).flatMap((field) => {
+    const name = metadata[field] ?? ''
+    if (name === '' || name === required || pathSegmentName(name).length > 0) return []
+    return [fieldErrors.invalid(`metadata.${field}`, name, `must be \`spec.version+"."+spec.group\`: "${required}"`)]
+  })
 }
 
 function apiServiceErrors(object: KubeObject): FieldError[] {
   const spec = objectAt(object, 'spec')
-  const name = object.metadata.name ?? ''
-  const required = `${stringAt(spec, 'version')}.${stringAt(spec, 'group')}`
-  const errors: FieldError[] = []
-  if (name !== required && pathSegmentName(name).length === 0)
-    errors.push(fieldErrors.invalid('metadata.name', name, `must be \`spec.version+"."+spec.group\`: "${required}"`))
   const [group, version] = [stringAt(spec, 'group'), stringAt(spec, 'version')]
-  if (group !== '') errors.push(...invalidWith('spec.group', group, dns1123Subdomain(group)))
+  const errors: FieldError[] = []
+  if (group !== '') errors.push(...subdomainName('spec.group', group))
   else if (version !== 'v1')
     errors.push(fieldErrors.required('spec.group', 'only v1 may have an empty group and it better be legacy kube'))
   errors.push(...invalidWith('spec.version', version, dns1035Label(version)))

@@ -1,6 +1,6 @@
 // CertificateSigningRequests: spec is immutable, approval and certificate are written through subresources.
 import type { FieldError, JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
-import { dns1123Subdomain, fieldErrors, fieldPath, goQuote, jsonEqual } from '@fairlead/kube'
+import { dns1123Subdomain, fieldErrors, fieldPath, goQuote, jsonEqual, pathSegmentName } from '@fairlead/kube'
 import type { Strategy } from '../definition/strategy.ts'
 import { invalidWith, oneOf, repeatedIndices } from '../checks.ts'
 import { draftAt, draftsAt, ensureAt, has, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
@@ -13,7 +13,7 @@ export const certificateRequestStrategy: Strategy = {
     status: [['spec'], ['status', 'conditions']],
     approval: [['spec'], ['status', 'certificate']],
   },
-  validateName: () => [],
+  validateName: (name) => pathSegmentName(name),
   applyDefaults(object) {
     for (const condition of draftsAt(draftAt(object, 'status'), 'conditions'))
       if (stringAt(condition, 'status') === '') condition['status'] = 'True'

@@ -18,7 +18,6 @@ import {
   draftsAt,
   ensureAt,
   fill,
-  fillStrings,
   has,
   mapAt,
   numberAt,
@@ -60,8 +59,10 @@ export const nodeStrategy: Strategy = {
       status['allocatable'] = { ...mapAt(status, 'capacity') }
   },
   prepareForCreate(object) {
+    dropConfigSource(object)
     taintNotReady(ensureAt(object, 'spec'))
   },
+  prepareForUpdate: (object) => dropConfigSource(object),
   validate: (object) => [
     ...taintErrors(object),
     ...nodeResourceErrors(object),
@@ -79,7 +80,6 @@ export const nodeStrategy: Strategy = {
     ...rangePairErrors(stringsAt(object, 'spec', 'podCIDRs')),
   ],
   warnings: (object) => [
-    ...(has(objectAt(object, 'spec'), 'configSource') ? ['spec.configSource: the feature is removed'] : []),
     ...(stringAt(object, 'spec', 'externalID') === ''
       ? []
       : ['spec.externalID: this field is deprecated, and is unused by Kubernetes']),
@@ -89,6 +89,12 @@ export const nodeStrategy: Strategy = {
   ],
   validateStatusUpdate: nodeChangeErrors,
   validateUpdate: nodeChangeErrors,
+}
+
+/** Drops what the removed configuration of kubelets has left. */
+function dropConfigSource(object: Draft): void {
+  delete draftAt(object, 'spec')?.['configSource']
+  delete draftAt(object, 'status')?.['config']
 }
 
 function nodeChangeErrors(object: KubeObject, old: KubeObject): FieldError[] {
@@ -155,6 +161,10 @@ export const resourceQuotaStrategy: Strategy = {
 
 /** The strategy of LimitRanges: defaults of containers' limits and requests are derived from each other. */
 export const limitRangeStrategy: Strategy = {
+  // Unlike other kinds, one without a name gets one.
+  prepareForCreate(object, context) {
+    if (stringAt(object, 'metadata', 'name') === '') object.metadata['name'] = context.newUid()
+  },
   allowCreateOnUpdate: true,
   applyDefaults(object) {
     for (const item of draftsAt(object, 'spec', 'limits')) {
@@ -173,7 +183,7 @@ export const priorityClassStrategy: Strategy = {
   allowCreateOnUpdate: false,
   tracksGeneration: true,
   applyDefaults(object) {
-    fillStrings(object, { preemptionPolicy: 'PreemptLowerPriority' })
+    fill(object, { preemptionPolicy: 'PreemptLowerPriority' })
   },
   validate: priorityErrors,
   validateUpdate: (object, old) => [
@@ -188,6 +198,8 @@ export const priorityClassStrategy: Strategy = {
 
 /** The strategy of RuntimeClasses. */
 export const runtimeClassStrategy: Strategy = {
+  allowCreateOnUpdate: true,
+  allowUnconditionalUpdate: false,
   validate: (object) => [
     ...labelName('handler', stringAt(object, 'handler')),
     ...(object['overhead'] !== undefined
@@ -304,6 +316,6 @@ function priorityErrors(object: KubeObject): FieldError[] {
   }
   return [
     ...errors,
-    ...oneOf('preemptionPolicy', stringAt(object, 'preemptionPolicy'), ['PreemptLowerPriority', 'Never']),
+    ...oneOf('preemptionPolicy', stringAt(object, 'preemptionPolicy'), ['PreemptLowerPriority', 'Never'], 'required'),
   ]
 }

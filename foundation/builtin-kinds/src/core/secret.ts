@@ -33,7 +33,6 @@ export const secretStrategy: Strategy = {
 
 /** The strategy of ConfigMaps. */
 export const configMapStrategy: Strategy = {
-  metadataChecksOnUpdate: 4,
   validate: configMapErrors,
   validateUpdate: (object, old) => [...frozenErrors(object, old, ['data', 'binaryData']), ...configMapErrors(object)],
 }

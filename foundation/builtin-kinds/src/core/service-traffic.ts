@@ -2,7 +2,7 @@
 // (pkg/apis/core/validation, v1.35).
 import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath, qualifiedName } from '@fairlead/kube'
-import { invalidWith, oneOf, repeatedIndices } from '../checks.ts'
+import { invalidWith, oneOf, portNumber } from '../checks.ts'
 import { balancerAddressErrors, balancerHostErrors } from '../addresses/balancer-address.ts'
 import { has, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 import { addressWarnings, rangeWarnings } from '../addresses/address-warnings.ts'
@@ -10,8 +10,8 @@ import { isCidr } from '../addresses/cidr.ts'
 import { specialAddressErrors } from '../addresses/special-address.ts'
 import { isIpAddress } from '../addresses/ip-address.ts'
 
-/** Validates the traffic fields of a service's spec. */
-export function trafficErrors(spec: JsonObject): FieldError[] {
+/** Validates the traffic fields of a service's spec; `old` is that before an update, or empty. */
+export function trafficErrors(spec: JsonObject, old: JsonObject): FieldError[] {
   const type = stringAt(spec, 'type')
   const isBalanced = type === 'LoadBalancer'
   const errors: FieldError[] = []
@@ -38,7 +38,10 @@ export function trafficErrors(spec: JsonObject): FieldError[] {
         ),
       )
   if (has(spec, 'allocateLoadBalancerNodePorts') && !isBalanced) onlyBalanced('spec.allocateLoadBalancerNodePorts')
-  if (has(spec, 'loadBalancerClass')) {
+  if (isBalanced && old['type'] === 'LoadBalancer' && spec['loadBalancerClass'] !== old['loadBalancerClass']) {
+    const changed = spec['loadBalancerClass'] ?? null
+    errors.push(fieldErrors.invalid('spec.loadBalancerClass', changed, 'may not change once set'))
+  } else if (has(spec, 'loadBalancerClass')) {
     const name = stringAt(spec, 'loadBalancerClass')
     if (isBalanced) errors.push(...invalidWith('spec.loadBalancerClass', name, qualifiedName(name)))
     else onlyBalanced('spec.loadBalancerClass')
@@ -52,7 +55,7 @@ export function trafficErrors(spec: JsonObject): FieldError[] {
         'PreferSameNode',
       ]),
     )
-  return [...errors, ...familyErrors(spec, type)]
+  return errors
 }
 
 function affinityErrors(spec: JsonObject): FieldError[] {
@@ -81,61 +84,14 @@ function externalPolicyErrors(spec: JsonObject, type: string): FieldError[] {
       fieldErrors.invalid('spec.externalTrafficPolicy', policy, 'may only be set for externally-accessible services'),
     )
   const port = numberAt(spec, 'healthCheckNodePort') ?? 0
-  if (port !== 0 && !(type === 'LoadBalancer' && policy === 'Local'))
+  if (type === 'LoadBalancer' && policy === 'Local') {
+    if (port !== 0) errors.push(...portNumber('spec.healthCheckNodePort', port))
+  } else if (port !== 0)
     errors.push(
       fieldErrors.invalid(
         'spec.healthCheckNodePort',
         port,
         "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'",
-      ),
-    )
-  return errors
-}
-
-/** Validates IP families; this server allocates only IPv4 addresses. */
-function familyErrors(spec: JsonObject, type: string): FieldError[] {
-  if (type === 'ExternalName') return []
-  const errors: FieldError[] = []
-  const families = stringsAt(spec, 'ipFamilies')
-  const [single, addresses] = [stringAt(spec, 'clusterIP'), stringsAt(spec, 'clusterIPs')]
-  const isFreeHeadless = single === 'None' && Object.keys(objectAt(spec, 'selector')).length === 0
-  const repeated = repeatedIndices(families)
-  for (const [index, family] of families.entries()) {
-    const field = fieldPath('spec.ipFamilies', index)
-    if (repeated.has(index)) errors.push(fieldErrors.duplicate(field, family))
-    else if (family !== 'IPv4' && family !== 'IPv6') errors.push(...oneOf(field, family, ['IPv4', 'IPv6']))
-  }
-  if (has(spec, 'ipFamilyPolicy'))
-    errors.push(
-      ...oneOf('spec.ipFamilyPolicy', stringAt(spec, 'ipFamilyPolicy'), [
-        'PreferDualStack',
-        'RequireDualStack',
-        'SingleStack',
-      ]),
-    )
-  if (single === '' && addresses.length > 0)
-    errors.push(
-      fieldErrors.invalid('spec.clusterIPs', [...addresses], 'must be empty when `clusterIP` is not specified'),
-    )
-  else if (addresses.length > 0 && addresses[0] !== single)
-    errors.push(fieldErrors.invalid('spec.clusterIPs', [...addresses], 'first value must match `clusterIP`'))
-  if (errors.length > 0 || isFreeHeadless) return errors
-  for (const [index, address] of addresses.entries()) {
-    const family = families[index]
-    if (!isIpAddress(address) || family === undefined || (family === 'IPv6') === address.includes(':')) continue
-    const detail = `expected an ${family} value as indicated by \`ipFamilies[${index}]\``
-    errors.push(fieldErrors.invalid(fieldPath('spec.clusterIPs', index), address, detail))
-  }
-  if (errors.length > 0) return errors
-  for (const [index, family] of families.entries())
-    if (family === 'IPv6')
-      errors.push(fieldErrors.invalid(fieldPath('spec.ipFamilies', index), family, 'not configured on this cluster'))
-  if (spec['ipFamilyPolicy'] === 'RequireDualStack')
-    errors.push(
-      fieldErrors.invalid(
-        'spec.ipFamilyPolicy',
-        'RequireDualStack',
-        'this cluster is not configured for dual-stack services',
       ),
     )
   return errors

@@ -9,7 +9,7 @@ import {
   jsonEqual,
   qualifiedName,
 } from '@fairlead/kube'
-import type { Strategy, WriteContext } from '../definition/strategy.ts'
+import type { Draft, Strategy, WriteContext } from '../definition/strategy.ts'
 import { duplicateStruct, invalidWith, labelErrors, labelName, oneOf, portNumber, portNumberOrName } from '../checks.ts'
 import {
   draftsAt,
@@ -25,7 +25,7 @@ import {
   stringsAt,
 } from '../fields.ts'
 import { balancerStatusErrors, trafficErrors, trafficWarnings } from './service-traffic.ts'
-import { isIpAddress } from '../addresses/ip-address.ts'
+import { familyErrors, fillFamilies } from './service-families.ts'
 import { allocate, allocationErrors, hasNodePorts, setClusterIp } from './service-allocation.ts'
 
 /** The strategy of Services. */
@@ -47,7 +47,7 @@ export const serviceStrategy: Strategy = {
         port['targetPort'] = port['port'] ?? 0
     }
     if (hasNodePorts(spec['type'])) fillStrings(spec, { externalTrafficPolicy: 'Cluster' })
-    if (spec['type'] !== 'ExternalName') fillStrings(spec, { internalTrafficPolicy: 'Cluster' })
+    if (spec['type'] !== 'ExternalName') fill(spec, { internalTrafficPolicy: 'Cluster' })
     if (spec['type'] !== 'LoadBalancer') return
     fill(spec, { allocateLoadBalancerNodePorts: true })
     for (const point of draftsAt(object, 'status', 'loadBalancer', 'ingress'))
@@ -56,70 +56,86 @@ export const serviceStrategy: Strategy = {
   prepareForCreate(object, context) {
     object['status'] = { loadBalancer: {} }
     const spec = ensureAt(object, 'spec')
-    if (spec['type'] === 'ExternalName') return
     if (stringAt(spec, 'clusterIP') !== '' && !has(spec, 'clusterIPs')) setClusterIp(spec, stringAt(spec, 'clusterIP'))
-    if (serviceErrors(spec).length === 0) allocate(object, spec, context)
-    const hasNoPods = stringAt(spec, 'clusterIP') === 'None' && Object.keys(mapAt(spec, 'selector')).length === 0
-    fill(
-      spec,
-      hasNoPods && !has(spec, 'ipFamilies') && !has(spec, 'ipFamilyPolicy')
-        ? { ipFamilies: ['IPv4', 'IPv6'], ipFamilyPolicy: 'RequireDualStack' }
-        : { ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack' },
-    )
+    if (spec['type'] === 'ExternalName') return
+    finishSpec(object, spec, context)
   },
   prepareForUpdate(object, old, context) {
     const spec = ensureAt(object, 'spec')
     const before = objectAt(old, 'spec')
-    if (spec['type'] === 'ExternalName') {
-      releaseClusterIp(spec, before)
-      return
-    }
     keepAllocated(spec, before)
-    syncClusterIps(spec)
-    if (!hasNodePorts(spec['type']) && hasNodePorts(before['type'])) releaseNodePorts(spec, before)
-    if (serviceErrors(spec).length === 0) allocate(object, spec, context)
-    fill(spec, { ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack' })
+    syncClusterIps(spec, before)
+    releaseFieldsOfType(spec, before)
+    if (spec['type'] !== 'ExternalName') finishSpec(object, spec, context)
   },
-  validate: (object, context) => checkedSpec(object, context),
+  validate: (object, context) => checkedSpec(object, [], context),
   validateUpdate(object, old, context) {
-    const before = stringsAt(old, 'spec', 'clusterIPs')
-    const now = stringsAt(object, 'spec', 'clusterIPs')
-    const hadIp =
-      stringAt(old, 'spec', 'type') !== 'ExternalName' && stringAt(object, 'spec', 'type') !== 'ExternalName'
-    if (hadIp && before[0] !== undefined && now[0] !== before[0]) {
-      return [
-        fieldErrors.invalid('spec.clusterIPs[0]', now, 'may not change once set'),
-        ...serviceErrors(objectAt(object, 'spec')),
-      ]
-    }
-    return checkedSpec(object, context)
+    const [spec, before] = [objectAt(object, 'spec'), objectAt(old, 'spec')]
+    return checkedSpec(object, changeErrors(spec, before), context, before)
   },
   validateStatusUpdate: (object) => balancerStatusErrors(object),
   warnings: trafficWarnings,
   validateName: (name, prefix) => dns1035Label(prefix ? name.replace(/-$/, 'a') : name),
 }
 
-/** Validates the spec, and the allocations of a valid spec. */
-function checkedSpec(object: KubeObject, context: WriteContext): FieldError[] {
+/** Allocates what a valid spec needs. */
+function finishSpec(object: Draft, spec: MutableJsonObject, context: WriteContext): void {
+  if (familyErrors(spec).length > 0) return
+  fillFamilies(spec)
+  if (serviceErrors(spec).length === 0) allocate(object, spec, context)
+}
+
+/** Validates families and addresses, then the rest of the spec, then the allocations of a valid spec. */
+function checkedSpec(
+  object: KubeObject,
+  changes: readonly FieldError[],
+  context: WriteContext,
+  old: JsonObject = {},
+): FieldError[] {
   const spec = objectAt(object, 'spec')
-  const errors = serviceErrors(spec)
+  const families = familyErrors(spec)
+  if (families.length > 0) return families
+  const errors = [...changes, ...serviceErrors(spec, old)]
   return errors.length > 0 ? errors : allocationErrors(asJson(object), spec, context)
 }
 
-/** Sets `clusterIP` and the first of `clusterIPs`, which are the same, from the one that is set. */
-function syncClusterIps(spec: MutableJsonObject): void {
+/** Validates what may not change while the service has it. */
+function changeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
+  const [now, before] = [stringsAt(spec, 'clusterIPs'), stringsAt(old, 'clusterIPs')]
+  const [isBalanced, wasBalanced] = [needsHealthCheckPort(spec), needsHealthCheckPort(old)]
+  const errors: FieldError[] = []
+  const hadIp = stringAt(old, 'type') !== 'ExternalName' && stringAt(spec, 'type') !== 'ExternalName'
+  if (hadIp && before[0] !== undefined && now[0] !== before[0])
+    errors.push(fieldErrors.invalid('spec.clusterIPs[0]', now, 'may not change once set'))
+  if (isBalanced && wasBalanced && spec['healthCheckNodePort'] !== old['healthCheckNodePort'])
+    errors.push(fieldErrors.forbidden('spec.healthCheckNodePort', 'field is immutable'))
+  return errors
+}
+
+function needsHealthCheckPort(spec: JsonObject): boolean {
+  return stringAt(spec, 'type') === 'LoadBalancer' && stringAt(spec, 'externalTrafficPolicy') === 'Local'
+}
+
+/** Makes `clusterIPs` follow a change of `clusterIP` alone. */
+function syncClusterIps(spec: MutableJsonObject, old: JsonObject): void {
   const single = stringAt(spec, 'clusterIP')
-  const first = stringsAt(spec, 'clusterIPs')[0] ?? ''
-  if (single !== '' && single !== first) setClusterIp(spec, single)
-  else if (single === '' && first !== '') setClusterIp(spec, first)
+  if (single === stringAt(old, 'clusterIP')) return
+  if (!jsonEqual(spec['clusterIPs'] ?? null, old['clusterIPs'] ?? null) && has(spec, 'clusterIPs')) return
+  if (single === '') delete spec['clusterIPs']
+  else setClusterIp(spec, single)
 }
 
 /** Restores allocated values that an update omits. */
 function keepAllocated(spec: MutableJsonObject, old: JsonObject): void {
-  if (!has(spec, 'clusterIP') && !has(spec, 'clusterIPs') && has(old, 'clusterIP'))
-    setClusterIp(spec, stringAt(old, 'clusterIP'))
-  for (const field of ['ipFamilies', 'ipFamilyPolicy', 'healthCheckNodePort'])
-    if (has(old, field)) fill(spec, { [field]: old[field] ?? null })
+  if (stringAt(spec, 'type') !== 'ExternalName' && stringAt(old, 'type') !== 'ExternalName') {
+    fillStrings(spec, { clusterIP: stringAt(old, 'clusterIP') })
+    if (stringAt(spec, 'clusterIP') === stringAt(old, 'clusterIP'))
+      fill(spec, { clusterIPs: [...stringsAt(old, 'clusterIPs')] })
+    for (const field of ['ipFamilies', 'ipFamilyPolicy'])
+      if (has(old, field)) fill(spec, { [field]: old[field] ?? null })
+  }
+  if (needsHealthCheckPort(spec) && needsHealthCheckPort(old) && (numberAt(spec, 'healthCheckNodePort') ?? 0) === 0)
+    spec['healthCheckNodePort'] = old['healthCheckNodePort'] ?? 0
   if (!hasNodePorts(spec['type'])) return
   const identityOf = ({ port, protocol }: JsonObject): string => JSON.stringify([port, protocol])
   const earlier = new Map<string, JsonObject>()
@@ -130,23 +146,29 @@ function keepAllocated(spec: MutableJsonObject, old: JsonObject): void {
   }
 }
 
-/** Removes the cluster IP of a service whose type has none. */
-function releaseClusterIp(spec: MutableJsonObject, old: JsonObject): void {
-  for (const field of ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy']) {
-    if (jsonEqual(spec[field] ?? null, old[field] ?? null)) delete spec[field]
+/** Removes unchanged fields that the new type of the service does not have. */
+function releaseFieldsOfType(spec: MutableJsonObject, old: JsonObject): void {
+  const release = (...fields: readonly string[]): void => {
+    for (const field of fields) if (jsonEqual(spec[field] ?? null, old[field] ?? null)) delete spec[field]
   }
-}
-
-/** Removes unchanged node ports of a service whose type has none. */
-function releaseNodePorts(spec: MutableJsonObject, old: JsonObject): void {
-  const before = new Set(objectsAt(old, 'ports').map((port) => port['nodePort']))
-  for (const port of draftsAt(spec, 'ports')) if (before.has(port['nodePort'])) delete port['nodePort']
-  for (const field of ['externalTrafficPolicy', 'allocateLoadBalancerNodePorts']) delete spec[field]
+  if (spec['type'] === 'ExternalName' && old['type'] !== 'ExternalName')
+    release('clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy')
+  if (hasNodePorts(old['type']) && !hasNodePorts(spec['type'])) {
+    const before = new Set(objectsAt(old, 'ports').map((port) => port['nodePort']))
+    for (const port of draftsAt(spec, 'ports')) if (before.has(port['nodePort'])) delete port['nodePort']
+    if (spec['type'] === 'ExternalName' || stringsAt(spec, 'externalIPs').length === 0) release('externalTrafficPolicy')
+  }
+  if (needsHealthCheckPort(old) && !needsHealthCheckPort(spec)) {
+    if ((numberAt(spec, 'healthCheckNodePort') ?? 0) === 0) delete spec['healthCheckNodePort']
+    else release('healthCheckNodePort')
+  }
+  if (old['type'] === 'LoadBalancer' && spec['type'] !== 'LoadBalancer')
+    release('allocateLoadBalancerNodePorts', 'loadBalancerClass')
 }
 
 const types = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort']
 
-function serviceErrors(spec: JsonObject): FieldError[] {
+function serviceErrors(spec: JsonObject, old: JsonObject = {}): FieldError[] {
   const type = stringAt(spec, 'type')
   const ports = objectsAt(spec, 'ports')
   const isHeadless = stringAt(spec, 'clusterIP') === 'None'
@@ -160,24 +182,17 @@ function serviceErrors(spec: JsonObject): FieldError[] {
   errors.push(...portErrors(ports, isHeadless, hasNodePorts(type)))
   errors.push(...labelErrors('spec.selector', mapAt(spec, 'selector')))
   errors.push(...oneOf('spec.sessionAffinity', stringAt(spec, 'sessionAffinity'), ['ClientIP', 'None'], 'required'))
-  errors.push(...clusterIpErrors(stringsAt(spec, 'clusterIPs')))
   errors.push(...oneOf('spec.type', type, types, 'required'))
   errors.push(...duplicatePorts(ports))
   if (has(spec, 'internalTrafficPolicy'))
     errors.push(...oneOf('spec.internalTrafficPolicy', stringAt(spec, 'internalTrafficPolicy'), ['Cluster', 'Local']))
-  return [...errors, ...trafficErrors(spec)]
+  return [...errors, ...trafficErrors(spec, old)]
 }
 
 function externalNameErrors(spec: JsonObject): FieldError[] {
-  const errors: FieldError[] = []
-  if (stringsAt(spec, 'clusterIPs').length > 0)
-    errors.push(fieldErrors.forbidden('spec.clusterIPs', "may not be set when `type` is 'ExternalName'"))
   const name = stringAt(spec, 'externalName').replace(/\.$/, '')
-  if (name === '') return [...errors, fieldErrors.required('spec.externalName')]
-  return [
-    ...errors,
-    ...dns1123Subdomain(name).map((message) => fieldErrors.invalid('spec.externalName', name, message)),
-  ]
+  if (name === '') return [fieldErrors.required('spec.externalName')]
+  return dns1123Subdomain(name).map((message) => fieldErrors.invalid('spec.externalName', name, message))
 }
 
 function portErrors(ports: readonly JsonObject[], isHeadless: boolean, withNodePorts: boolean): FieldError[] {
@@ -242,18 +257,4 @@ function duplicatePorts(ports: readonly JsonObject[]): FieldError[] {
       }),
     ]
   })
-}
-
-function clusterIpErrors(addresses: readonly string[]): FieldError[] {
-  return addresses.flatMap((address, index) =>
-    address === 'None' || isIpAddress(address)
-      ? []
-      : [
-          fieldErrors.invalid(
-            fieldPath('spec.clusterIPs', index),
-            address,
-            'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
-          ),
-        ],
-  )
 }

@@ -31,6 +31,21 @@ export interface WriteContext {
 /** Errors; a promise of them where the validation of a large object yields to other requests. */
 export type Validation = readonly FieldError[] | Promise<readonly FieldError[]>
 
+/**
+ * A check of metadata on update: that immutable fields have not changed (`change`), or that of a new object, with
+ * (`full`) or without (`plain`) the rule that finalizers are qualified or known. All check labels, annotations, owners.
+ */
+export type MetadataCheck = 'change' | 'full' | 'plain'
+
+/** The checks of metadata of a kind, in their order; the causes of each are in the response. */
+export interface MetadataChecks {
+  /** A new object may have any finalizers. */
+  readonly isPlainOnCreate: boolean
+  readonly onUpdate: readonly MetadataCheck[]
+  /** On writes of `/status`. */
+  readonly onStatus: readonly MetadataCheck[]
+}
+
 /** The rules of one kind. Every field is optional; a missing function does nothing. */
 export interface Strategy {
   /** Sets defaults, on create, update and for schemas on read. Idempotent. */
@@ -90,10 +105,8 @@ export interface Strategy {
    * others). Default: by `hasStatus`.
    */
   readonly resetFields?: Readonly<Record<string, readonly (readonly string[])[]>>
-  /**
-   * The number of times that an update validates labels, annotations and owners, hence repeats their causes. Default 2.
-   */
-  readonly metadataChecksOnUpdate?: number
+  /** The checks of metadata besides that of all updates. Default: those of custom resources. */
+  readonly metadataChecks?: MetadataChecks
   /** The default propagation policy of DELETE. */
   readonly defaultPropagation?: 'Background' | 'Orphan' | 'Foreground'
   /** DELETE returns the object instead of a Status (pods, services …). */

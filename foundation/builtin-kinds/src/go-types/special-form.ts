@@ -71,7 +71,9 @@ export function specialZero(form: SpecialForm): JsonValue {
 
 function quantity(value: JsonValue): string {
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'bigint')
-    throw new TypeMismatch(`unable to parse quantity's suffix`)
+    throw new TypeMismatch(
+      "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+    )
   try {
     return canonicalQuantity(String(value))
   } catch (error) {

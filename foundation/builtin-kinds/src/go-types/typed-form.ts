@@ -155,11 +155,11 @@ class Reader {
         this.#at(key, () => this.#element(owner, field, item)),
       ])
       if (isResourceList(owner, field)) for (const entry of entries) entry[1] = roundedToMilli(entry[1] as string)
-      return entries.length === 0 ? undefined : Object.fromEntries(entries)
+      return entries.length === 0 && !isKeptEmpty(owner, field) ? undefined : Object.fromEntries(entries)
     }
     if (field.repeated) {
       if (!isJsonArray(value)) return this.#mismatch(value, owner, undefined, `[]${goType(field)}`)
-      if (value.length === 0) return field.omitempty ? undefined : []
+      if (value.length === 0) return field.omitempty && !isKeptEmpty(owner, field) ? undefined : []
       return value.map((item, index) => this.#at(index, () => this.#element(owner, field, item)))
     }
     const read = this.#value(owner, field, value)
@@ -346,6 +346,20 @@ function goType(field: MessageField): string {
 
 function formatPath(path: readonly (string | number)[]): string {
   return path.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('')
+}
+
+/**
+ * Fields whose empty lists and maps are never valid. Go keeps all of these until an object is stored, and messages and
+ * defaults distinguish them from absent ones; here only those that no stored object has.
+ */
+const keptEmpty: ReadonlySet<string> = new Set([
+  'k8s.io.api.autoscaling.v2.HPAScalingRules.policies',
+  'k8s.io.api.batch.v1.SuccessPolicy.rules',
+  'k8s.io.api.core.v1.PersistentVolumeSpec.capacity',
+])
+
+function isKeptEmpty(owner: MessageType, field: MessageField): boolean {
+  return keptEmpty.has(`${owner.name}.${field.name}`)
 }
 
 /** Reports whether a field is a ResourceList; maps of quantities in resource.k8s.io are of another type. */

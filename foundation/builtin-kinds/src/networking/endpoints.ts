@@ -38,6 +38,10 @@ export const endpointSliceStrategy: Strategy = {
   applyDefaults(object) {
     for (const port of draftsAt(object, 'ports')) fill(port, { name: '', protocol: 'TCP' })
   },
+  // The topology of v1beta1 is for objects that have it already.
+  prepareForCreate(object) {
+    for (const endpoint of draftsAt(object, 'endpoints')) delete endpoint['deprecatedTopology']
+  },
   warnings(object, old) {
     const warnings =
       old === undefined && stringAt(object, 'addressType') === 'FQDN'

@@ -1,7 +1,7 @@
 // Ingresses, IngressClasses and NetworkPolicies.
 import { BlockList } from 'node:net'
 import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
-import { dns1035Label, dns1123Subdomain, fieldErrors, fieldPath } from '@fairlead/kube'
+import { dns1035Label, dns1123Subdomain, fieldErrors, fieldPath, pathSegmentName } from '@fairlead/kube'
 import type { Strategy } from '../definition/strategy.ts'
 import {
   immutable,
@@ -12,12 +12,12 @@ import {
   portNumberOrName,
   subdomainName,
 } from '../checks.ts'
-import { draftsAt, ensureAt, fillStrings, has, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
+import { draftsAt, ensureAt, fill, has, mapAt, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 import { defaultClass } from '../default-class.ts'
 import { isCidr } from '../addresses/cidr.ts'
 import { rangeWarnings } from '../addresses/address-warnings.ts'
 import { balancerAddressErrors, balancerHostErrors } from '../addresses/balancer-address.ts'
-import { isIpAddress } from '../addresses/ip-address.ts'
+import { isIpAddress, withoutLeadingZeros } from '../addresses/ip-address.ts'
 
 /** The strategy of Ingresses. */
 export const ingressStrategy: Strategy = {
@@ -38,7 +38,9 @@ export const ingressStrategy: Strategy = {
     ),
   validateUpdate: (object) => ingressErrors(objectAt(object, 'spec')),
   warnings(object, old) {
-    if (old !== undefined || stringAt(object, 'metadata', 'annotations', oldClass) === '') return []
+    const annotations = mapAt(object, 'metadata', 'annotations')
+    if (old !== undefined || annotations[oldClass] === undefined || has(objectAt(object, 'spec'), 'ingressClassName'))
+      return []
     return [`annotation "${oldClass}" is deprecated, please use 'spec.ingressClassName' instead`]
   },
 }
@@ -65,7 +67,7 @@ export const networkPolicyStrategy: Strategy = {
     const spec = ensureAt(object, 'spec')
     for (const direction of ['ingress', 'egress']) {
       for (const rule of draftsAt(spec, direction))
-        for (const port of draftsAt(rule, 'ports')) fillStrings(port, { protocol: 'TCP' })
+        for (const port of draftsAt(rule, 'ports')) fill(port, { protocol: 'TCP' })
     }
     if (stringsAt(spec, 'policyTypes').length === 0)
       spec['policyTypes'] = objectsAt(spec, 'egress').length > 0 ? ['Ingress', 'Egress'] : ['Ingress']
@@ -96,8 +98,9 @@ export const networkPolicyStrategy: Strategy = {
 const oldClass = 'kubernetes.io/ingress.class'
 
 function twoClassErrors(object: KubeObject): FieldError[] {
-  const annotation = stringAt(object, 'metadata', 'annotations', oldClass)
-  if (annotation === '' || ['', annotation].includes(stringAt(object, 'spec', 'ingressClassName'))) return []
+  const annotation = mapAt(object, 'metadata', 'annotations')[oldClass]
+  const spec = objectAt(object, 'spec')
+  if (annotation === undefined || !has(spec, 'ingressClassName') || spec['ingressClassName'] === annotation) return []
   return [
     fieldErrors.invalid(`annotations.${oldClass}`, annotation, 'must match `ingressClassName` when both are specified'),
   ]
@@ -117,7 +120,13 @@ function ingressErrors(spec: JsonObject): FieldError[] {
   const rules = objectsAt(spec, 'rules')
   const errors: FieldError[] = []
   if (rules.length === 0 && !has(spec, 'defaultBackend')) {
-    errors.push(fieldErrors.invalid('spec', null, 'either `defaultBackend` or `rules` must be specified'))
+    errors.push(
+      fieldErrors.invalid(
+        'spec',
+        has(spec, 'rules') ? [] : null,
+        'either `defaultBackend` or `rules` must be specified',
+      ),
+    )
   }
   if (has(spec, 'defaultBackend'))
     errors.push(...backendErrors('spec.defaultBackend', objectAt(spec, 'defaultBackend')))
@@ -164,7 +173,7 @@ function pathErrors(path: string, entry: JsonObject): FieldError[] {
   const type = stringAt(entry, 'pathType')
   const value = stringAt(entry, 'path')
   const errors: FieldError[] = []
-  if (type === '') return [fieldErrors.required(`${path}.pathType`, 'pathType must be specified')]
+  if (!has(entry, 'pathType')) return [fieldErrors.required(`${path}.pathType`, 'pathType must be specified')]
   if (!pathTypes.includes(type)) errors.push(fieldErrors.notSupported(`${path}.pathType`, type, pathTypes))
   else if (type !== 'ImplementationSpecific') {
     if (!value.startsWith('/')) errors.push(fieldErrors.invalid(`${path}.path`, value, 'must be an absolute path'))
@@ -220,8 +229,14 @@ function ingressClassErrors(spec: JsonObject): FieldError[] {
     )
   else errors.push(...invalidWith('spec.controller', domain, dns1123Subdomain(domain)))
   if (has(spec, 'parameters')) {
-    for (const field of ['kind', 'name'])
-      if (stringAt(spec, 'parameters', field) === '') errors.push(fieldErrors.required(`spec.parameters.${field}`))
+    const group = stringAt(spec, 'parameters', 'apiGroup')
+    if (has(objectAt(spec, 'parameters'), 'apiGroup'))
+      errors.push(...invalidWith('spec.parameters.apiGroup', group, dns1123Subdomain(group)))
+    for (const field of ['kind', 'name']) {
+      const value = stringAt(spec, 'parameters', field)
+      const place = `spec.parameters.${field}`
+      errors.push(...(value === '' ? [fieldErrors.required(place)] : invalidWith(place, value, pathSegmentName(value))))
+    }
     errors.push(
       ...oneOf('spec.parameters.scope', stringAt(spec, 'parameters', 'scope'), ['Cluster', 'Namespace'], 'required'),
       ...parameterNamespaceErrors(objectAt(spec, 'parameters')),
@@ -254,7 +269,9 @@ function networkPolicyErrors(spec: JsonObject): FieldError[] {
 }
 
 function policyPortErrors(path: string, port: JsonObject): FieldError[] {
-  const errors = oneOf(`${path}.protocol`, stringAt(port, 'protocol'), ['TCP', 'UDP', 'SCTP'], 'fine')
+  const errors = has(port, 'protocol')
+    ? oneOf(`${path}.protocol`, stringAt(port, 'protocol'), ['TCP', 'UDP', 'SCTP'])
+    : []
   const number = port['port']
   if (number !== undefined && number !== null) errors.push(...portNumberOrName(`${path}.port`, number))
   const end = numberAt(port, 'endPort')
@@ -263,9 +280,13 @@ function policyPortErrors(path: string, port: JsonObject): FieldError[] {
     return [...errors, fieldErrors.invalid(`${path}.endPort`, end, 'may not be specified when `port` is not specified')]
   if (typeof number !== 'number')
     return [...errors, fieldErrors.invalid(`${path}.endPort`, end, 'may not be specified when `port` is non-numeric')]
-  return end < number
-    ? [...errors, fieldErrors.invalid(`${path}.endPort`, number, 'must be greater than or equal to `port`')]
-    : errors
+  return [
+    ...errors,
+    ...(end < number
+      ? [fieldErrors.invalid(`${path}.endPort`, number, 'must be greater than or equal to `port`')]
+      : []),
+    ...portNumber(`${path}.endPort`, end),
+  ]
 }
 
 function peerErrors(path: string, peer: JsonObject): FieldError[] {
@@ -313,13 +334,14 @@ function parameterNamespaceErrors(parameters: JsonObject): FieldError[] {
 
 /** Returns a function that reports whether a network is a strict subset of this one. */
 function subsetOf(outer: string): (inner: string) => boolean {
-  const [base = '', outerLength = ''] = outer.split('/')
+  const [written = '', outerLength = ''] = outer.split('/')
+  const base = withoutLeadingZeros(written)
   const isV6 = base.includes(':')
   const network = new BlockList()
   network.addSubnet(base, Number(outerLength), isV6 ? 'ipv6' : 'ipv4')
   return (inner) => {
     const [address = '', length = ''] = inner.split('/')
     if (Number(length) <= Number(outerLength) || address.includes(':') !== isV6) return false
-    return network.check(address, isV6 ? 'ipv6' : 'ipv4')
+    return network.check(withoutLeadingZeros(address), isV6 ? 'ipv6' : 'ipv4')
   }
 }

@@ -1,9 +1,10 @@
 // ServiceCIDRs and IPAddresses (pkg/apis/networking/validation, v1.35).
 import { isIPv6 } from 'node:net'
 import type { FieldError, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
-import { dns1123Subdomain, fieldErrors, fieldPath, pathSegmentName } from '@fairlead/kube'
-import { immutable, invalidWith } from '../checks.ts'
-import { isIpAddress } from '../addresses/ip-address.ts'
+import { dns1123Subdomain, fieldErrors, fieldPath, jsonEqual, pathSegmentName } from '@fairlead/kube'
+import { invalidWith } from '../checks.ts'
+import { invalidInternal } from '../go-types/internal-form.ts'
+import { isIpAddress, withoutLeadingZeros } from '../addresses/ip-address.ts'
 import type { Strategy } from '../definition/strategy.ts'
 import { objectAt, stringAt, stringsAt } from '../fields.ts'
 import { isCidr } from '../addresses/cidr.ts'
@@ -11,6 +12,7 @@ import { isCidr } from '../addresses/cidr.ts'
 /** The strategy of ServiceCIDRs: a second range of the other family may be added, nothing else changes. */
 export const serviceCidrStrategy: Strategy = {
   keepsStatusOnCreate: true,
+  statusKeeps: 'metadata',
   validate: (object) => rangeErrors(rangesOf(object)),
   validateUpdate: (object, old) => rangeChangeErrors(rangesOf(object), rangesOf(old)),
 }
@@ -19,8 +21,11 @@ export const serviceCidrStrategy: Strategy = {
 export const ipAddressStrategy: Strategy = {
   validateName: addressProblems,
   validate: (object) => parentErrors('spec.parentRef', objectAt(object, 'spec')['parentRef']),
-  validateUpdate: (object, old) =>
-    immutable('spec.parentRef', objectAt(object, 'spec')['parentRef'], objectAt(old, 'spec')['parentRef']),
+  validateUpdate(object, old) {
+    const [parent, before] = [objectAt(object, 'spec', 'parentRef'), objectAt(old, 'spec', 'parentRef')]
+    if (jsonEqual(parent, before)) return []
+    return [invalidInternal('spec.parentRef', 'k8s.io.api.networking.v1.ParentReference', parent, 'field is immutable')]
+  },
 }
 
 const field = 'spec.cidrs'
@@ -53,6 +58,8 @@ function rangeChangeErrors(ranges: readonly string[], old: readonly string[]): F
 function rangeProblems(range: string): string[] {
   if (!isCidr(range)) return ['must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)']
   const [address = '', bits = ''] = range.split('/')
+  if (withoutLeadingZeros(address) !== address || /^0\d/.test(bits))
+    return ['must not have leading 0s in IP or prefix length']
   if (isMapped(address)) return ['must not have an IPv4-mapped IPv6 address']
   if (!isNetwork(address, Number(bits))) return ['must not have bits set beyond the prefix length']
   const canonical = `${canonicalAddress(address)}/${Number(bits)}`
@@ -75,6 +82,7 @@ function parentErrors(path: string, parent: JsonValue | undefined): FieldError[]
 /** Returns what is wrong with the name of an IPAddress. */
 function addressProblems(name: string): string[] {
   if (!isIpAddress(name)) return ['must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)']
+  if (withoutLeadingZeros(name) !== name) return ['must not have leading 0s']
   if (isMapped(name)) return ['must not be an IPv4-mapped IPv6 address']
   const canonical = canonicalAddress(name)
   return canonical === name ? [] : [`must be in canonical form ("${canonical}")`]

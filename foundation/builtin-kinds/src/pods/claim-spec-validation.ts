@@ -61,7 +61,7 @@ function sourceErrors(path: string, source: JsonObject): FieldError[] {
 
 function sourceConflicts(path: string, spec: JsonObject): FieldError[] {
   if (!has(spec, 'dataSource') || !has(spec, 'dataSourceRef')) return []
-  const invalid = (detail: string): FieldError[] => [fieldErrors.invalid(path, `${path}.dataSource`, detail)]
+  const invalid = (detail: string): FieldError[] => [fieldErrors.invalid(path, {}, detail)]
   const [source, reference] = [objectAt(spec, 'dataSource'), objectAt(spec, 'dataSourceRef')]
   if (stringAt(reference, 'namespace') !== '')
     return invalid('may not be specified when dataSourceRef.namespace is specified')

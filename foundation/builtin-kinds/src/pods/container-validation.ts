@@ -140,7 +140,7 @@ function commonErrors(path: string, container: JsonObject, context: ContainerCon
       'required',
     ),
     ...portErrors(`${path}.ports`, objectsAt(container, 'ports')),
-    ...environmentErrors(`${path}.env`, objectsAt(container, 'env')),
+    ...environmentErrors(`${path}.env`, objectsAt(container, 'env'), context.volumes),
     ...environmentSourceErrors(`${path}.envFrom`, objectsAt(container, 'envFrom')),
     ...mountErrors(`${path}.volumeMounts`, container, mounts, devices, context.volumes),
     ...volumeDeviceErrors(`${path}.volumeDevices`, devices, mounts, context.volumes),
@@ -216,6 +216,7 @@ function restartErrors(path: string, container: JsonObject): FieldError[] {
   if (!has(container, 'restartPolicy')) {
     if (rules.length === 0) return []
     errors.push(fieldErrors.required(`${path}.restartPolicy`, 'must specify restartPolicy when restart rules are used'))
+    if (path.includes('initContainers')) return errors
   } else
     errors.push(
       ...oneOf(`${path}.restartPolicy`, stringAt(container, 'restartPolicy'), ['Always', 'Never', 'OnFailure']),

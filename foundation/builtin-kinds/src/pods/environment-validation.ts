@@ -7,14 +7,21 @@ import { has, objectAt, stringAt } from '../fields.ts'
 import { backstepErrors } from './paths.ts'
 
 /** Validates `env`. */
-export function environmentErrors(field: string, variables: readonly JsonObject[]): FieldError[] {
+export function environmentErrors(
+  field: string,
+  variables: readonly JsonObject[],
+  volumes: ReadonlyMap<string, JsonObject>,
+): FieldError[] {
   return variables.flatMap((variable, index) => {
     const path = fieldPath(field, index)
     const name = stringAt(variable, 'name')
     return [
       ...(name === '' ? [fieldErrors.required(`${path}.name`)] : relaxedName(`${path}.name`, name)),
       ...(has(variable, 'valueFrom')
-        ? valueSourceErrors(`${path}.valueFrom`, objectAt(variable, 'valueFrom'), stringAt(variable, 'value'))
+        ? [
+            ...valueSourceErrors(`${path}.valueFrom`, objectAt(variable, 'valueFrom'), stringAt(variable, 'value')),
+            ...fileVolumeErrors(`${path}.valueFrom.fileKeyRef`, objectAt(variable, 'valueFrom'), volumes),
+          ]
         : []),
     ]
   })
@@ -92,6 +99,13 @@ function valueSourceErrors(path: string, source: JsonObject, value: string): Fie
     errors.push(fieldErrors.invalid(path, '', 'may not have more than one field specified at a time'))
   }
   return errors
+}
+
+/** Checks that the file of a variable is in an emptyDir of the pod. */
+function fileVolumeErrors(path: string, source: JsonObject, volumes: ReadonlyMap<string, JsonObject>): FieldError[] {
+  if (!has(source, 'fileKeyRef')) return []
+  const name = stringAt(source, 'fileKeyRef', 'volumeName')
+  return volumes.has(name) ? [] : [fieldErrors.notFound(`${path}.volumeName`, name)]
 }
 
 function keyReferenceErrors(path: string, reference: JsonObject): FieldError[] {

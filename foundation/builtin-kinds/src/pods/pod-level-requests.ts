@@ -14,23 +14,24 @@ export function requestsOfPod(spec: MutableJsonObject): void {
   const resources = draftAt(spec, 'resources')
   if (resources === undefined || Object.keys(mapAt(resources, 'limits')).length === 0) return
   const requests: MutableJsonObject = { ...mapAt(resources, 'requests') }
-  for (const [name, amount] of requestsOfContainers(spec))
+  for (const [name, amount] of amountsOfContainers(spec, 'requests'))
     if (overcommitted.has(name)) requests[name] ??= formatQuantity(amount)
   for (const [name, limit] of Object.entries(mapAt(resources, 'limits')))
     if (overcommitted.has(name) || name.startsWith('hugepages-')) requests[name] ??= limit
   if (Object.keys(requests).length > 0) resources['requests'] = requests
 }
 
-type Amounts = Map<string, Quantity>
+/** Quantities by the name of their resource. */
+export type Amounts = Map<string, Quantity>
 
 /** Returns what the containers need at the same time, or one of the initial containers beside sidecars. */
-function requestsOfContainers(spec: JsonObject): Amounts {
+export function amountsOfContainers(spec: JsonObject, list: 'requests' | 'limits'): Amounts {
   const total: Amounts = new Map()
-  for (const container of objectsAt(spec, 'containers')) add(total, requestsOf(container))
+  for (const container of objectsAt(spec, 'containers')) add(total, amountsOf(container, list))
   const sidecars: Amounts = new Map()
   const largest: Amounts = new Map()
   for (const container of objectsAt(spec, 'initContainers')) {
-    const requests = requestsOf(container)
+    const requests = amountsOf(container, list)
     const isSidecar = stringAt(container, 'restartPolicy') === 'Always'
     if (isSidecar) {
       add(total, requests)
@@ -42,9 +43,9 @@ function requestsOfContainers(spec: JsonObject): Amounts {
   return total
 }
 
-function requestsOf(container: JsonObject): Amounts {
+function amountsOf(container: JsonObject, list: 'requests' | 'limits'): Amounts {
   return new Map(
-    Object.entries(mapAt(container, 'resources', 'requests')).flatMap(([name, amount]) =>
+    Object.entries(mapAt(container, 'resources', list)).flatMap(([name, amount]) =>
       isQuantity(amount) ? [[name, parseQuantity(amount)] as const] : [],
     ),
   )

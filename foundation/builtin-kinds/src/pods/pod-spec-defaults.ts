@@ -40,19 +40,10 @@ function defaultContainer(container: MutableJsonObject): void {
     imagePullPolicy: isLatest(stringAt(container, 'image')) ? 'Always' : 'IfNotPresent',
   })
   for (const probe of ['livenessProbe', 'readinessProbe', 'startupProbe']) defaultProbe(draftAt(container, probe))
-  dropStopSignal(container)
   for (const hook of ['postStart', 'preStop']) defaultHttpGet(draftAt(container, 'lifecycle', hook, 'httpGet'))
   for (const port of draftsAt(container, 'ports')) fillStrings(port, { protocol: 'TCP' })
   for (const variable of draftsAt(container, 'env'))
     fillStrings(draftAt(variable, 'valueFrom', 'fieldRef'), { apiVersion: 'v1' })
-}
-
-/** Drops a field whose feature gate is off in 1.35. */
-function dropStopSignal(container: MutableJsonObject): void {
-  const lifecycle = draftAt(container, 'lifecycle')
-  if (lifecycle === undefined || !has(lifecycle, 'stopSignal')) return
-  delete lifecycle['stopSignal']
-  if (Object.keys(lifecycle).length === 0) delete container['lifecycle']
 }
 
 function defaultProbe(probe: MutableJsonObject | undefined): void {
@@ -80,24 +71,33 @@ const tagAndDigest = '(?::\\w[\\w.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A
 const imageReference = new RegExp(`^(?:${domain}/)?${component}(?:/${component})*${tagAndDigest}$`)
 
 /** Reports whether an image has the tag `latest`, also for want of another; what is no image reference has no tag. */
+/** Longer names are not valid, and have no tag. */
+const longestImageName = 255
+
 function isLatest(image: string): boolean {
   if (!imageReference.test(image)) return false
   const [name = '', digest] = image.split('@')
+  if (name.replace(/:[^/:]+$/, '').length > longestImageName) return false
   const tag = /:([^/:]+)$/.exec(name)?.[1]
   return tag === undefined ? digest === undefined : tag === 'latest'
 }
 
 const defaultMode = 0o644
 
-function defaultVolume(volume: MutableJsonObject): void {
-  if (Object.keys(volume).every((field) => field === 'name' || !has(volume, field))) volume['emptyDir'] = {}
-  for (const source of ['secret', 'configMap', 'downwardAPI', 'projected'])
-    fill(draftAt(volume, source), { defaultMode })
+/** Sets the defaults of the sources that volumes of pods and PersistentVolumes share. */
+export function defaultDisk(volume: MutableJsonObject): void {
   fill(draftAt(volume, 'hostPath'), { type: '' })
   fillStrings(draftAt(volume, 'iscsi'), { iscsiInterface: 'default' })
   fillStrings(draftAt(volume, 'rbd'), { pool: 'rbd', user: 'admin', keyring: '/etc/ceph/keyring' })
   fill(draftAt(volume, 'azureDisk'), { cachingMode: 'ReadWrite', kind: 'Shared', fsType: 'ext4', readOnly: false })
   fillStrings(draftAt(volume, 'scaleIO'), { storageMode: 'ThinProvisioned', fsType: 'xfs' })
+}
+
+function defaultVolume(volume: MutableJsonObject): void {
+  if (Object.keys(volume).every((field) => field === 'name' || !has(volume, field))) volume['emptyDir'] = {}
+  for (const source of ['secret', 'configMap', 'downwardAPI', 'projected'])
+    fill(draftAt(volume, source), { defaultMode })
+  defaultDisk(volume)
   fill(draftAt(volume, 'ephemeral', 'volumeClaimTemplate', 'spec'), { volumeMode: 'Filesystem' })
   const image = draftAt(volume, 'image')
   fillStrings(image, { pullPolicy: isLatest(stringAt(image, 'reference')) ? 'Always' : 'IfNotPresent' })

@@ -3,6 +3,7 @@
 import type { FieldError, JsonObject } from '@fairlead/kube'
 import { dns1123Subdomain, fieldErrors, fieldPath, qualifiedName } from '@fairlead/kube'
 import { invalidWith, labelErrors, labelName, oneOf, subdomainName } from '../checks.ts'
+import { invalidInternal } from '../go-types/internal-form.ts'
 import { flagAt, has, mapAt, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 import { isIpAddress } from '../addresses/ip-address.ts'
 import type { ContainerContext } from './container-validation.ts'
@@ -12,6 +13,7 @@ import {
   imageSpaceErrors,
   initContainerErrors,
 } from './container-validation.ts'
+import { podResourceErrors } from './pod-resource-validation.ts'
 import { resourceErrors } from './resource-validation.ts'
 import { affinityErrors, gateErrors, spreadErrors, tolerationErrors } from './scheduling-validation.ts'
 import { hostProcessErrors, operatingSystemErrors, podSecurityErrors } from './security-validation.ts'
@@ -31,6 +33,7 @@ export function podSpecErrors(path: string, spec: JsonObject): FieldError[] {
   }
   return [
     ...volumes.errors,
+    ...resourceClaimErrors(`${path}.resourceClaims`, objectsAt(spec, 'resourceClaims')),
     ...containerErrors(`${path}.containers`, containers, context),
     ...initContainerErrors(`${path}.initContainers`, initContainers, containers, context),
     ...ephemeralContainerErrors(
@@ -39,6 +42,7 @@ export function podSpecErrors(path: string, spec: JsonObject): FieldError[] {
       [...containers, ...initContainers],
       context,
     ),
+    ...podResourceErrors(path, spec, context.claims),
     ...hostNetworkErrors(path, spec, path === 'spec'),
     ...oneOf(`${path}.restartPolicy`, context.restartPolicy, ['Always', 'OnFailure', 'Never'], 'required'),
     ...oneOf(
@@ -85,6 +89,31 @@ export function podSpecErrors(path: string, spec: JsonObject): FieldError[] {
       : []),
     ...operatingSystemErrors(path, spec),
   ]
+}
+
+/** Validates the claims of a pod: each names a ResourceClaim, or the template of one. */
+function resourceClaimErrors(field: string, claims: readonly JsonObject[]): FieldError[] {
+  const names = new Set<string>()
+  return claims.flatMap((claim, index) => {
+    const path = fieldPath(field, index)
+    const name = stringAt(claim, 'name')
+    const errors: FieldError[] = []
+    if (name === '') errors.push(fieldErrors.required(`${path}.name`))
+    else if (names.has(name)) errors.push(fieldErrors.duplicate(`${path}.name`, name))
+    else {
+      errors.push(...labelName(`${path}.name`, name))
+      names.add(name)
+    }
+    const sources = ['resourceClaimName', 'resourceClaimTemplateName'].filter((source) => has(claim, source))
+    const invalid = (detail: string): FieldError =>
+      invalidInternal(path, 'k8s.io.api.core.v1.PodResourceClaim', claim, detail)
+    if (sources.length > 1)
+      errors.push(invalid('at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified'))
+    if (sources.length === 0)
+      errors.push(invalid('must specify one of: `resourceClaimName`, `resourceClaimTemplateName`'))
+    for (const source of sources) errors.push(...subdomainName(`${path}.${source}`, stringAt(claim, source)))
+    return errors
+  })
 }
 
 /** Validates the fields that templates may have and pods may not. */

@@ -5,19 +5,26 @@ import { invalidStruct, invalidWith, isEmptySelector, labelErrors, labelSelector
 import { has, mapAt, objectAt, objectsAt, stringAt } from '../fields.ts'
 import type { Strategy } from '../definition/strategy.ts'
 import { defaultPodTemplate } from './pod-spec-defaults.ts'
+import { podWarnings } from './pod-warnings.ts'
 import { podSpecErrors } from './pod-spec-validation.ts'
 
 /** Validates a PodTemplateSpec: its labels, then its spec. */
 export function podTemplateErrors(path: string, template: JsonObject): FieldError[] {
   return [
-    ...labelErrors(`${path}.labels`, mapAt(template, 'metadata', 'labels')),
-    ...Object.keys(mapAt(template, 'metadata', 'annotations')).flatMap((key) =>
-      invalidWith(`${path}.annotations`, key, qualifiedName(key.toLowerCase())),
-    ),
+    ...templateMetadataErrors(path, template),
     ...podSpecErrors(`${path}.spec`, objectAt(template, 'spec')),
     ...(objectsAt(template, 'spec', 'ephemeralContainers').length > 0
       ? [fieldErrors.forbidden(`${path}.spec.ephemeralContainers`, 'ephemeral containers not allowed in pod template')]
       : []),
+  ]
+}
+
+function templateMetadataErrors(path: string, template: JsonObject): FieldError[] {
+  return [
+    ...labelErrors(`${path}.labels`, mapAt(template, 'metadata', 'labels')),
+    ...Object.keys(mapAt(template, 'metadata', 'annotations')).flatMap((key) =>
+      invalidWith(`${path}.annotations`, key, qualifiedName(key.toLowerCase())),
+    ),
   ]
 }
 
@@ -62,8 +69,15 @@ function matchingTemplateErrors(
   const labels = mapAt(template, 'metadata', 'labels')
   const errors: FieldError[] = []
   const parsed = parseSelector(selector)
-  if (parsed === undefined) return [invalidStruct('spec.selector', inOrder(selector ?? {}), 'invalid label selector')]
-  if ((!parsed.isEmpty || (owner === 'daemonset' && selector === undefined)) && !parsed.matches(labels)) {
+  if (parsed === undefined && owner !== 'daemonset') {
+    const detail = owner === 'statefulset' ? '' : 'invalid label selector'
+    return [invalidStruct('spec.selector', inOrder(selector ?? {}), detail)]
+  }
+  if (
+    parsed !== undefined &&
+    (!parsed.isEmpty || (owner === 'daemonset' && selector === undefined)) &&
+    !parsed.matches(labels)
+  ) {
     errors.push(
       fieldErrors.invalid(
         `${path}.metadata.labels`,
@@ -73,6 +87,8 @@ function matchingTemplateErrors(
     )
   }
   errors.push(...podTemplateErrors(path, template))
+  // Like the real server, which checks the metadata of these templates twice.
+  if (owner === 'statefulset') errors.push(...templateMetadataErrors(path, template))
   const restartPolicy = stringAt(template, 'spec', 'restartPolicy')
   if (restartPolicy !== 'Always')
     errors.push(fieldErrors.notSupported(`${path}.spec.restartPolicy`, restartPolicy, ['Always']))
@@ -105,8 +121,8 @@ function parseSelector(selector: JsonObject | undefined): ReturnType<typeof sele
 export const podTemplateStrategy: Strategy = {
   returnsDeletedObject: true,
   tracksGeneration: true,
-  allowCreateOnUpdate: true,
   applyDefaults: (object) => defaultPodTemplate(object),
+  warnings: (object, old) => podWarnings(object, old, ['template', 'spec']),
   validate: (object) => podTemplateErrors('template', objectAt(object, 'template')),
   validateUpdate: (object) => podTemplateErrors('template', objectAt(object, 'template')),
 }

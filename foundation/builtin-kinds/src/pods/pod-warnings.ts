@@ -1,7 +1,9 @@
 // Warnings of the API server about a pod's spec, alone or in a template (pkg/api/pod/warnings.go, v1.35).
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { dns1123Label, fieldPath, goQuote, jsonEqual, parseQuantity } from '@fairlead/kube'
-import { has, mapAt, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
+import { addressWarnings } from '../addresses/address-warnings.ts'
+import { has, mapAt, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
+import { goName } from '../go-types/internal-form.ts'
 import { overlappingPathWarnings } from './overlapping-paths.ts'
 
 /**
@@ -16,6 +18,7 @@ export function podWarnings(object: KubeObject, old: KubeObject | undefined, pat
   const annotations = mapAt(object, ...meta, 'annotations')
   return [
     ...nodeLabelWarnings(`${field}.nodeSelector`, mapAt(spec, 'nodeSelector')),
+    ...nodeAffinityWarnings(`${field}.affinity.nodeAffinity`, objectAt(spec, 'affinity', 'nodeAffinity')),
     ...spreadWarnings(`${field}.topologySpreadConstraints`, objectsAt(spec, 'topologySpreadConstraints')),
     ...annotationWarnings(`${meta.join('.')}.annotations`, annotations, path.length > 1, spec),
     ...volumeWarnings(`${field}.volumes`, objectsAt(spec, 'volumes')),
@@ -32,7 +35,60 @@ export function podWarnings(object: KubeObject, old: KubeObject | undefined, pat
     ...((numberAt(spec, 'terminationGracePeriodSeconds') ?? 0) < 0
       ? [`${field}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`]
       : []),
+    ...podAffinityWarnings(`${field}.affinity`, objectAt(spec, 'affinity')),
+    ...stringsAt(spec, 'dnsConfig', 'nameservers').flatMap((address, index) =>
+      addressWarnings(fieldPath(field, 'dnsConfig', 'nameservers', index), address),
+    ),
+    ...objectsAt(spec, 'hostAliases').flatMap((alias, index) =>
+      addressWarnings(fieldPath(field, 'hostAliases', index, 'ip'), stringAt(alias, 'ip')),
+    ),
   ]
+}
+
+const [required, preferred] = [
+  'requiredDuringSchedulingIgnoredDuringExecution',
+  'preferredDuringSchedulingIgnoredDuringExecution',
+]
+
+function nodeAffinityWarnings(field: string, affinity: JsonObject): string[] {
+  const terms: [string, JsonObject][] = [
+    ...objectsAt(affinity, required, 'nodeSelectorTerms').map((term, index): [string, JsonObject] => [
+      fieldPath(field, required, 'nodeSelectorTerms', index),
+      term,
+    ]),
+    ...objectsAt(affinity, preferred).map((term, index): [string, JsonObject] => [
+      fieldPath(field, preferred, index, 'preference'),
+      objectAt(term, 'preference'),
+    ]),
+  ]
+  return terms.flatMap(([path, term]) =>
+    objectsAt(term, 'matchExpressions').flatMap((requirement, index) =>
+      renamedLabelWarnings(fieldPath(path, 'matchExpressions', index, 'key'), stringAt(requirement, 'key')),
+    ),
+  )
+}
+
+/** Returns the warnings about terms without a selector, which match no pod. */
+function podAffinityWarnings(field: string, affinity: JsonObject): string[] {
+  return ['podAffinity', 'podAntiAffinity'].flatMap((kind) => [
+    ...objectsAt(affinity, kind, required).flatMap((term, index) =>
+      nullSelectorWarnings(fieldPath(field, kind, required, index), term),
+    ),
+    ...objectsAt(affinity, kind, preferred).flatMap((term, index) =>
+      nullSelectorWarnings(
+        fieldPath(field, kind, preferred, index, 'podAffinityTerm'),
+        objectAt(term, 'podAffinityTerm'),
+      ),
+    ),
+  ])
+}
+
+function nullSelectorWarnings(path: string, holder: JsonObject): string[] {
+  return has(holder, 'labelSelector') ? [] : [`${path}.labelSelector: a null labelSelector results in matching no pod`]
+}
+
+function renamedLabelWarnings(path: string, key: string): string[] {
+  return Object.hasOwn(renamedLabels, key) ? [`${path}: ${key} is ${renamedLabels[key]}`] : []
 }
 
 /** Returns the warning about the name of a new object that is part of the host names of pods: `what` uses it. */
@@ -73,11 +129,10 @@ function nodeLabelWarnings(field: string, selector: Readonly<Record<string, stri
 function spreadWarnings(field: string, constraints: readonly JsonObject[]): string[] {
   return constraints.flatMap((constraint, index) => {
     const path = fieldPath(field, index)
-    const key = stringAt(constraint, 'topologyKey')
-    const renamed = Object.hasOwn(renamedLabels, key) ? [`${path}.topologyKey: ${key} is ${renamedLabels[key]}`] : []
-    return has(constraint, 'labelSelector')
-      ? renamed
-      : [...renamed, `${path}.labelSelector: a null labelSelector results in matching no pod`]
+    return [
+      ...renamedLabelWarnings(`${path}.topologyKey`, stringAt(constraint, 'topologyKey')),
+      ...nullSelectorWarnings(path, constraint),
+    ]
   })
 }
 
@@ -205,6 +260,7 @@ function portWarnings(containers: readonly [string, JsonObject][]): string[] {
       const place = fieldPath(path, 'ports', index)
       const key = [numberAt(port, 'containerPort') ?? null, stringAt(port, 'protocol')] as const
       const [host, ip] = [numberAt(port, 'hostPort') ?? 0, stringAt(port, 'hostIP')]
+      const unused = host === 0 && ip !== '' ? [`${place}: hostIP set without hostPort: ${shownPort(port)}`] : []
       const others =
         host === 0
           ? placed(...key)
@@ -219,9 +275,18 @@ function portWarnings(containers: readonly [string, JsonObject][]): string[] {
       const own = { place, port, order: order++ }
       for (const list of [placed(...key), placed(...key, host), placed(...key, host, ip)]) list.push(own)
       reported += clashes.length
-      return clashes
+      return [...unused, ...clashes]
     }),
   )
+}
+
+/** Returns a port as Go prints its struct. */
+function shownPort(port: JsonObject): string {
+  const fields = ['name', 'hostPort', 'containerPort', 'protocol', 'hostIP'].map((name) => {
+    const value = port[name] ?? (name.endsWith('Port') ? 0 : '')
+    return `${goName(name)}:${String(value)}`
+  })
+  return `{${fields.join(' ')}}`
 }
 
 function clash(port: JsonObject, other: JsonObject): string {

@@ -1,5 +1,5 @@
 // Pods: defaults, admission plugins, updates and graceful deletion.
-import type { JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
+import type { FieldError, JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
 import { fieldErrors, forbidden } from '@fairlead/kube'
 import type { Draft, Strategy, WriteContext } from '../definition/strategy.ts'
 import {
@@ -22,7 +22,7 @@ import { podChangeErrors, withEphemeralContainers, withResources } from './pod-c
 import { podSpecErrors, standalonePodErrors } from './pod-spec-validation.ts'
 import { podStatusErrors } from './pod-status-validation.ts'
 import { hostNameWarnings, podWarnings } from './pod-warnings.ts'
-import { applyRuntimeClass } from './runtime-class.ts'
+import { applyRuntimeClass, refuseOwnOverhead } from './runtime-class.ts'
 import { qualityOfService } from './quality-of-service.ts'
 
 /** The strategy of pods. */
@@ -72,7 +72,23 @@ export const podStrategy: Strategy = {
     }
     keepMetadata(object, old)
   },
-  validate: (object) => [
+  validate(object, context) {
+    const errors = newPodErrors(object)
+    // This part of the admission plugin runs after validation.
+    if (errors.length === 0) refuseOwnOverhead(object, context)
+    return errors
+  },
+  validateUpdate: (object, old, { subresource }) => [
+    ...podSpecErrors('spec', objectAt(object, 'spec')),
+    ...standalonePodErrors(objectAt(object, 'spec')),
+    ...podChangeErrors(object, old, subresource),
+  ],
+  validateStatusUpdate: podStatusErrors,
+  gracePeriodSeconds: podGracePeriod,
+}
+
+function newPodErrors(object: KubeObject): FieldError[] {
+  return [
     ...podSpecErrors('spec', objectAt(object, 'spec')),
     ...standalonePodErrors(objectAt(object, 'spec')),
     ...(objectsAt(object, 'spec', 'ephemeralContainers').length > 0
@@ -81,14 +97,7 @@ export const podStrategy: Strategy = {
     ...(stringAt(object, 'spec', 'nodeName') !== '' && objectsAt(object, 'spec', 'schedulingGates').length > 0
       ? [fieldErrors.forbidden('spec.nodeName', 'cannot be set until all schedulingGates have been cleared')]
       : []),
-  ],
-  validateUpdate: (object, old, { subresource }) => [
-    ...podSpecErrors('spec', objectAt(object, 'spec')),
-    ...standalonePodErrors(objectAt(object, 'spec')),
-    ...podChangeErrors(object, old, subresource),
-  ],
-  validateStatusUpdate: podStatusErrors,
-  gracePeriodSeconds: podGracePeriod,
+  ]
 }
 
 /** Returns the grace period: 0 for a pod that is not scheduled or has completed, else its own (30 s by default). */
@@ -150,7 +159,15 @@ function resolvePriority(spec: MutableJsonObject, object: JsonObject, context: W
     )
   }
   spec['priority'] = priority
-  spec['preemptionPolicy'] ??= stringAt(stored, 'preemptionPolicy') || 'PreemptLowerPriority'
+  const policy = stringAt(stored, 'preemptionPolicy') || 'PreemptLowerPriority'
+  if (has(spec, 'preemptionPolicy') && spec['preemptionPolicy'] !== policy) {
+    throw forbidden(
+      { group: '', plural: 'pods' },
+      name,
+      `the string value of PreemptionPolicy (${stringAt(spec, 'preemptionPolicy')}) must not be provided in pod spec; priority admission controller computed ${policy} from the given PriorityClass name`,
+    )
+  }
+  spec['preemptionPolicy'] = policy
 }
 
 /** Returns the condition of a gated pod on create. */

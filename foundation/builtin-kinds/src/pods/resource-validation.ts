@@ -81,14 +81,22 @@ export function containerResourceNameErrors(field: string, name: string): FieldE
     : [...errors, fieldErrors.invalid(field, name, "doesn't follow extended resource name standard")]
 }
 
-/** Validates the resources of a container; `claims` are the names of the pod's resource claims. */
-export function resourceErrors(path: string, resources: JsonObject, claims: ReadonlySet<string>): FieldError[] {
+/**
+ * Validates the resources of a container; `claims` are the names of the pod's resource claims, `nameErrors` the rule
+ * for names of resources.
+ */
+export function resourceErrors(
+  path: string,
+  resources: JsonObject,
+  claims: ReadonlySet<string>,
+  nameErrors: (field: string, name: string) => FieldError[] = containerResourceNameErrors,
+): FieldError[] {
   const limits = mapAt(resources, 'limits')
   const requests = mapAt(resources, 'requests')
   const errors: FieldError[] = []
   const check = (list: string, name: string, amount: string): void => {
     const field = fieldPath(`${path}.${list}`, { key: name })
-    errors.push(...containerResourceNameErrors(field, name), ...quantityErrors(field, name, amount))
+    errors.push(...nameErrors(field, name), ...quantityErrors(field, name, amount))
   }
   for (const [name, amount] of Object.entries(limits)) {
     check('limits', name, amount)

@@ -25,7 +25,7 @@ export function podSecurityErrors(path: string, spec: JsonObject): FieldError[] 
   errors.push(...given(context, path, 'fsGroupChangePolicy', ['Always', 'OnRootMismatch']))
   errors.push(...profileErrors(path, context))
   errors.push(...given(context, path, 'supplementalGroupsPolicy', ['Merge', 'Strict']))
-  errors.push(...given(context, path, 'seLinuxChangePolicy', ['MountOption', 'Recursive']))
+  errors.push(...given(context, path, 'seLinuxChangePolicy', ['Recursive']))
   return errors
 }
 
@@ -173,8 +173,34 @@ function windowsErrors(path: string, context: JsonObject): FieldError[] {
         ),
       )
   }
-  if (has(options, 'runAsUserName') && stringAt(options, 'runAsUserName') === '')
-    errors.push(fieldErrors.invalid(`${path}.runAsUserName`, '', 'runAsUserName cannot be an empty string'))
+  return has(options, 'runAsUserName')
+    ? [...errors, ...windowsUserErrors(`${path}.runAsUserName`, stringAt(options, 'runAsUserName'))]
+    : errors
+}
+
+const netBiosName = /^[^\\/:*?<>|\u0022]{1,15}$/
+const domainName = /^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?)*$/
+const wrongUserCharacters = /["/\\:;|=,+*?<>@[\]]/
+
+/** Validates `user` or `DOMAIN\user`. */
+function windowsUserErrors(field: string, name: string): FieldError[] {
+  const invalid = (detail: string): FieldError => fieldErrors.invalid(field, name, `runAsUserName${detail}`)
+  if (name === '') return [invalid(' cannot be an empty string')]
+  const parts = name.split('\\')
+  if (/\p{Cc}/u.test(name)) return [invalid(' cannot contain control characters')]
+  if (parts.length > 2) return [invalid(' cannot contain more than one backslash')]
+  const [domain, user = ''] = parts.length === 1 ? [undefined, name] : parts
+  const errors: FieldError[] = []
+  if (domain !== undefined) {
+    if (domain.length >= 256) errors.push(invalid("'s Domain length must be under 256 characters"))
+    if (!netBiosName.test(domain) && !domainName.test(domain))
+      errors.push(invalid("'s Domain doesn't match the NetBios nor the DNS format"))
+  }
+  if (user === '') errors.push(invalid("'s User cannot be empty"))
+  else if (user.length > 104) errors.push(invalid("'s User length must not be longer than 104 characters"))
+  if (user !== '' && /^[. ]+$/.test(user)) errors.push(invalid("'s User cannot contain only periods or spaces"))
+  if (wrongUserCharacters.test(user))
+    errors.push(invalid(`'s User cannot contain the following characters: "/\\:;|=,+*?<>@[]`))
   return errors
 }
 
@@ -182,7 +208,7 @@ const podFieldsNotOfWindows = [
   'securityContext.appArmorProfile securityContext.seLinuxOptions hostUsers hostPID hostIPC',
   'securityContext.seccompProfile securityContext.fsGroup securityContext.fsGroupChangePolicy securityContext.sysctls',
   'shareProcessNamespace securityContext.runAsUser securityContext.runAsGroup securityContext.supplementalGroups',
-  'securityContext.supplementalGroupsPolicy',
+  'securityContext.supplementalGroupsPolicy resources',
 ]
   .join(' ')
   .split(' ')

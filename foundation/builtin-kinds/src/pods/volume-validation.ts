@@ -1,10 +1,20 @@
 // Validation of a pod's volumes (pkg/apis/core/validation, v1.35).
 import type { FieldError, JsonObject } from '@fairlead/kube'
-import { dns1123Subdomain, fieldErrors, fieldPath, parseQuantity } from '@fairlead/kube'
-import { invalidWith, labelName, oneOf } from '../checks.ts'
-import { flagAt, has, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
+import { dns1123Subdomain, fieldErrors, fieldPath, parseQuantity, qualifiedName } from '@fairlead/kube'
+import { invalidWith, labelErrors, labelName, oneOf } from '../checks.ts'
+import { flagAt, has, mapAt, numberAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 import { claimSpecErrors } from './claim-spec-validation.ts'
 import { fieldReferenceErrors, resourceReferenceErrors } from './environment-validation.ts'
+import {
+  awsVolumeErrors,
+  azureDiskErrors,
+  fibreChannelErrors,
+  flexVolumeErrors,
+  flockerErrors,
+  persistentDiskErrors,
+  quobyteErrors,
+  storageOsErrors,
+} from './disk-validation.ts'
 import { backstepErrors, unreservedPathErrors } from './paths.ts'
 
 /** Returns the errors of volumes, and the valid volumes by name, which can be mounted. */
@@ -39,37 +49,38 @@ const sources: Readonly<Record<string, Check>> = {
     ...needs('repository')(path, source),
     ...unreservedPathErrors(`${path}.directory`, stringAt(source, 'directory')),
   ],
-  gcePersistentDisk: (path, source) => [
-    ...needs('pdName')(`${path.slice(0, path.lastIndexOf('.'))}.persistentDisk`, source),
-  ],
-  awsElasticBlockStore: needs('volumeID'),
+  gcePersistentDisk: (path, source) => persistentDiskErrors(`${parentOf(path)}.persistentDisk`, source),
+  awsElasticBlockStore: awsVolumeErrors,
   secret: (path, source) => [...needs('secretName')(path, source), ...itemsErrors(path, source)],
   nfs: nfsErrors,
-  iscsi: iscsiErrors,
+  iscsi: (path, source) => iscsiErrors(path, source, true),
   glusterfs: needs('endpoints', 'path'),
-  flocker: () => [],
+  flocker: flockerErrors,
   persistentVolumeClaim: needs('claimName'),
   rbd: (path, source) => [
     ...(stringsAt(source, 'monitors').length === 0 ? [fieldErrors.required(`${path}.monitors`)] : []),
     ...needs('image')(path, source),
   ],
-  cinder: needs('volumeID'),
+  cinder: (path, source) => [
+    ...needs('volumeID')(path, source),
+    ...(has(source, 'secretRef') ? needs('name')(`${path}.secretRef`, objectAt(source, 'secretRef')) : []),
+  ],
   cephfs: (path, source) =>
     stringsAt(source, 'monitors').length === 0 ? [fieldErrors.required(`${path}.monitors`)] : [],
-  quobyte: needs('registry', 'volume'),
+  quobyte: quobyteErrors,
   downwardAPI: (path, source) => [
     ...modeErrors(`${path}.defaultMode`, numberAt(source, 'defaultMode')),
     ...objectsAt(source, 'items').flatMap((file) => downwardFileErrors(path, file)),
   ],
-  fc: () => [],
-  flexVolume: needs('driver'),
+  fc: fibreChannelErrors,
+  flexVolume: flexVolumeErrors,
   configMap: (path, source) => [...needs('name')(path, source), ...itemsErrors(path, source)],
   azureFile: needs('secretName', 'shareName'),
   vsphereVolume: needs('volumePath'),
   photonPersistentDisk: needs('pdID'),
   portworxVolume: needs('volumeID'),
-  azureDisk: needs('diskName', 'diskURI'),
-  storageos: () => [],
+  azureDisk: azureDiskErrors,
+  storageos: storageOsErrors,
   projected: projectedErrors,
   scaleIO: needs('gateway', 'system', 'volumeName'),
   csi: csiErrors,
@@ -80,14 +91,21 @@ const sources: Readonly<Record<string, Check>> = {
   ],
 }
 
+/** Sources that the real server names otherwise when there is one too many. */
+const shownNames: Readonly<Record<string, string>> = { cephfs: 'cephFS', downwardAPI: 'downwarAPI' }
+
 function sourceErrors(path: string, volume: JsonObject): FieldError[] {
   const given = Object.keys(sources).filter((source) => has(volume, source))
   if (given.length === 0) return [fieldErrors.required(path, 'must specify a volume type')]
   return given.flatMap((source, index) =>
     index === 0
       ? (sources[source]?.(`${path}.${source}`, objectAt(volume, source)) ?? [])
-      : [fieldErrors.forbidden(`${path}.${source}`, 'may not specify more than 1 volume type')],
+      : [fieldErrors.forbidden(`${path}.${shownNames[source] ?? source}`, 'may not specify more than 1 volume type')],
   )
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('.'))
 }
 
 /** Creates a check of required fields. */
@@ -129,25 +147,25 @@ const iscsiForms: Readonly<Record<string, RegExp>> = {
   naa: /^naa.[A-Za-z0-9]{32}$/,
 }
 
-/** Validates an iSCSI target. */
-export function iscsiErrors(path: string, source: JsonObject): FieldError[] {
+/** Validates an iSCSI target; `inPod`: messages say how a name may begin. */
+export function iscsiErrors(path: string, source: JsonObject, inPod: boolean): FieldError[] {
   const errors = needs('targetPortal', 'iqn')(path, source)
   const iqn = stringAt(source, 'iqn')
   const lun = numberAt(source, 'lun') ?? 0
-  if (iqn !== '') errors.push(...iscsiNameErrors(`${path}.iqn`, iqn))
+  if (iqn !== '') errors.push(...iscsiNameErrors(`${path}.iqn`, iqn, inPod))
   if (lun < 0 || lun > 255) errors.push(fieldErrors.invalid(`${path}.lun`, lun, 'must be between 0 and 255, inclusive'))
   const authenticates = flagAt(source, 'chapAuthDiscovery') || flagAt(source, 'chapAuthSession')
   if (authenticates && !has(source, 'secretRef')) errors.push(fieldErrors.required(`${path}.secretRef`))
   if (has(source, 'initiatorName'))
-    errors.push(...iscsiNameErrors(`${path}.initiatorname`, stringAt(source, 'initiatorName')))
+    errors.push(...iscsiNameErrors(`${path}.initiatorname`, stringAt(source, 'initiatorName'), inPod))
   return errors
 }
 
-function iscsiNameErrors(field: string, name: string): FieldError[] {
+function iscsiNameErrors(field: string, name: string, inPod: boolean): FieldError[] {
   const form = iscsiForms[name.slice(0, 3)]
-  if (form === undefined)
+  if (form === undefined && inPod)
     return [fieldErrors.invalid(field, name, 'must be valid format starting with iqn, eui, or naa')]
-  return form.test(name) ? [] : [fieldErrors.invalid(field, name, 'must be valid format')]
+  return form?.test(name) === true ? [] : [fieldErrors.invalid(field, name, 'must be valid format')]
 }
 
 function modeErrors(field: string, mode: number | undefined): FieldError[] {
@@ -261,5 +279,36 @@ function csiErrors(path: string, source: JsonObject): FieldError[] {
 
 function ephemeralErrors(path: string, source: JsonObject): FieldError[] {
   if (!has(source, 'volumeClaimTemplate')) return [fieldErrors.required(`${path}.volumeClaimTemplate`)]
-  return claimSpecErrors(`${path}.volumeClaimTemplate.spec`, objectAt(source, 'volumeClaimTemplate', 'spec'))
+  return [
+    ...claimMetadataErrors(`${path}.volumeClaimTemplate.metadata`, objectAt(source, 'volumeClaimTemplate', 'metadata')),
+    ...claimSpecErrors(`${path}.volumeClaimTemplate.spec`, objectAt(source, 'volumeClaimTemplate', 'spec')),
+  ]
+}
+
+/** Metadata that the template of a claim may not have, with the names that messages use. */
+const forbiddenMetadata: readonly (readonly [field: string, shown: string])[] = [
+  ['name', 'name'],
+  ['generateName', 'generateName'],
+  ['namespace', 'namespace'],
+  ['uid', 'uID'],
+  ['resourceVersion', 'resourceVersion'],
+  ['generation', 'generation'],
+  ['creationTimestamp', 'creationTimestamp'],
+  ['deletionTimestamp', 'deletionTimestamp'],
+  ['deletionGracePeriodSeconds', 'deletionGracePeriodSeconds'],
+  ['ownerReferences', 'ownerReferences'],
+  ['finalizers', 'finalizers'],
+]
+
+/** Validates the metadata of an ephemeral volume's claim: labels and annotations alone. */
+function claimMetadataErrors(path: string, metadata: JsonObject): FieldError[] {
+  return [
+    ...Object.keys(mapAt(metadata, 'annotations')).flatMap((key) =>
+      invalidWith(`${path}.annotations`, key, qualifiedName(key.toLowerCase())),
+    ),
+    ...labelErrors(`${path}.labels`, mapAt(metadata, 'labels')),
+    ...forbiddenMetadata.flatMap(([field, shown]) =>
+      has(metadata, field) ? [fieldErrors.forbidden(`${path}.${shown}`, 'cannot be set')] : [],
+    ),
+  ]
 }

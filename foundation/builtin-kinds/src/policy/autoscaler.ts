@@ -11,7 +11,15 @@ import {
 } from '@fairlead/kube'
 import { messageOfKind } from '../go-types/message-type.ts'
 import type { Strategy } from '../definition/strategy.ts'
-import { countOrPercent, invalidWith, labelSelectorErrors, nonNegative, oneOf, positive } from '../checks.ts'
+import {
+  conditionErrors,
+  countOrPercent,
+  invalidWith,
+  labelSelectorErrors,
+  nonNegative,
+  oneOf,
+  positive,
+} from '../checks.ts'
 import { draftAt, ensureAt, fill, has, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
 import { invalidInternal } from '../go-types/internal-form.ts'
 import { metricErrors, scalingErrors } from './metric-validation.ts'
@@ -54,10 +62,14 @@ export const disruptionBudgetStrategy: Strategy = {
   allowUnconditionalUpdate: false,
   validate: (object) => budgetErrors(objectAt(object, 'spec')),
   validateUpdate: (object) => budgetErrors(objectAt(object, 'spec')),
-  validateStatusUpdate: (object) =>
-    ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'].flatMap((field) =>
+  // Any name that fits into a path, unlike other kinds.
+  validateName: (name) => pathSegmentName(name),
+  validateStatusUpdate: (object) => [
+    ...conditionErrors('status.conditions', objectsAt(object, 'status', 'conditions')),
+    ...['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'].flatMap((field) =>
       nonNegative(`status.${field}`, numberAt(object, 'status', field)),
     ),
+  ],
 }
 
 /** Reports whether a reference names an API group; `v1` and none at all do not. */

@@ -1,7 +1,8 @@
 // Validation of an autoscaler's metrics and scaling behavior (pkg/apis/autoscaling/validation, v1.35).
 import type { FieldError, JsonObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath, parseQuantity, pathSegmentName } from '@fairlead/kube'
-import { invalidWith, oneOf } from '../checks.ts'
+import { invalidWith, labelName, oneOf } from '../checks.ts'
+import { containerResourceNameErrors } from '../pods/resource-validation.ts'
 import { has, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
 
 const sourceFields: Readonly<Record<string, string>> = {
@@ -79,10 +80,10 @@ function sourceErrors(path: string, kind: string, source: JsonObject): FieldErro
       return [
         ...(stringAt(source, 'name') === ''
           ? [fieldErrors.required(`${path}.name`, 'must specify a resource name')]
-          : []),
-        ...(kind === 'containerResource' && stringAt(source, 'container') === ''
-          ? [fieldErrors.required(`${path}.container`, 'must specify a container')]
-          : []),
+          : kind === 'containerResource'
+            ? containerResourceNameErrors(`${path}.name`, stringAt(source, 'name'))
+            : []),
+        ...(kind === 'containerResource' ? containerErrors(`${path}.container`, stringAt(source, 'container')) : []),
         ...targetErrors,
         ...(hasUtilization || hasAverage
           ? []
@@ -97,6 +98,10 @@ function sourceErrors(path: string, kind: string, source: JsonObject): FieldErro
           : []),
       ]
   }
+}
+
+function containerErrors(field: string, name: string): FieldError[] {
+  return name === '' ? [fieldErrors.required(field, 'must specify a container')] : labelName(field, name)
 }
 
 function referenceErrors(path: string, reference: JsonObject): FieldError[] {

@@ -22,10 +22,12 @@ export const claimStrategy: Strategy = {
   prepareForCreate(object, context) {
     object['status'] = { phase: 'Pending' }
     const spec = ensureAt(object, 'spec')
+    dropOtherNamespace(spec)
     syncDataSources(spec)
     setDefaultClass(object, spec, context)
   },
   prepareForUpdate(object) {
+    dropOtherNamespace(ensureAt(object, 'spec'))
     syncDataSources(ensureAt(object, 'spec'))
   },
   warnings: (object) => [
@@ -56,6 +58,11 @@ function setDefaultClass(object: Draft, spec: MutableJsonObject, context: WriteC
     'storageclass.beta.kubernetes.io/is-default-class',
   ])
   if (name !== undefined) spec['storageClassName'] = name
+}
+
+/** Drops a source of another namespace: its feature gate is off in 1.35. */
+function dropOtherNamespace(spec: MutableJsonObject): void {
+  if (stringAt(spec, 'dataSourceRef', 'namespace') !== '') delete spec['dataSourceRef']
 }
 
 /** Sets `dataSource` and `dataSourceRef` to the same source; a `dataSource` of an unknown kind is dropped. */

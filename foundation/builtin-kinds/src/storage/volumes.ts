@@ -6,6 +6,17 @@ import { immutable, invalidWith, labelName, oneOf, repeatedIndices, subdomainNam
 import { ensureAt, fill, fillStrings, has, mapAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 import { accessModeErrors } from '../pods/claim-spec-validation.ts'
 import { renamedLabels } from '../pods/pod-warnings.ts'
+import {
+  awsVolumeErrors,
+  azureDiskErrors,
+  fibreChannelErrors,
+  flexVolumeErrors,
+  flockerErrors,
+  persistentDiskErrors,
+  quobyteErrors,
+  storageOsErrors,
+} from '../pods/disk-validation.ts'
+import { defaultDisk } from '../pods/pod-spec-defaults.ts'
 import { backstepErrors } from '../pods/paths.ts'
 import { nodeSelectorErrors } from '../pods/scheduling-validation.ts'
 import { driverNameErrors, hostPathErrors, iscsiErrors, nfsErrors } from '../pods/volume-validation.ts'
@@ -20,7 +31,7 @@ export const volumeStrategy: Strategy = {
     const spec = ensureAt(object, 'spec')
     fillStrings(spec, { persistentVolumeReclaimPolicy: 'Retain' })
     fill(spec, { volumeMode: 'Filesystem' })
-    if (has(spec, 'hostPath')) fill(ensureAt(spec, 'hostPath'), { type: '' })
+    defaultDisk(spec)
     fillStrings(ensureAt(object, 'status'), { phase: 'Pending' })
   },
   prepareForCreate(object, context) {
@@ -42,7 +53,7 @@ export const storageClassStrategy: Strategy = {
   returnsDeletedObject: true,
   allowCreateOnUpdate: false,
   applyDefaults(object) {
-    fillStrings(object, { reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate' })
+    fill(object, { reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate' })
   },
   validate: storageClassErrors,
   validateUpdate: (object, old) => [
@@ -103,11 +114,51 @@ const sourceChecks: Readonly<Record<string, (path: string, source: JsonObject) =
       .filter((field) => has(source, field))
       .flatMap((field) => secretReferenceErrors(`${path}.${field}`, objectAt(source, field))),
   ],
-  iscsi: iscsiErrors,
+  iscsi: (path, source) => iscsiErrors(path, source, false),
+  gcePersistentDisk: (_path, source) => persistentDiskErrors('spec.persistentDisk', source),
+  awsElasticBlockStore: awsVolumeErrors,
+  glusterfs: needed('endpoints', 'path'),
+  flocker: flockerErrors,
+  rbd: (path, source) => [...monitorErrors(path, source), ...needed('image')(path, source)],
+  quobyte: quobyteErrors,
+  cephfs: monitorErrors,
+  cinder: (path, source) => [...needed('volumeID')(path, source), ...ownSecretErrors(path, source)],
+  fc: fibreChannelErrors,
+  flexVolume: flexVolumeErrors,
+  azureFile: (path, source) => [
+    ...needed('secretName', 'shareName')(path, source),
+    ...(source['secretNamespace'] === '' ? [fieldErrors.required(`${path}.secretNamespace`)] : []),
+  ],
+  vsphereVolume: needed('volumePath'),
+  photonPersistentDisk: needed('pdID'),
+  portworxVolume: needed('volumeID'),
+  azureDisk: azureDiskErrors,
+  scaleIO: needed('gateway', 'system', 'volumeName'),
+  storageos: (path, source) => [...storageOsErrors(path, withoutSecret(source)), ...ownSecretErrors(path, source)],
   local: (path, source) =>
     stringAt(source, 'path') === ''
       ? [fieldErrors.required(`${path}.path`)]
       : backstepErrors(`${path}.path`, stringAt(source, 'path')),
+}
+
+/** Creates a check of required fields. */
+function needed(...fields: readonly string[]): (path: string, source: JsonObject) => FieldError[] {
+  return (path, source) =>
+    fields.filter((field) => stringAt(source, field) === '').map((field) => fieldErrors.required(`${path}.${field}`))
+}
+
+function monitorErrors(path: string, source: JsonObject): FieldError[] {
+  return stringsAt(source, 'monitors').length === 0 ? [fieldErrors.required(`${path}.monitors`)] : []
+}
+
+function withoutSecret({ secretRef: _secret, ...source }: JsonObject): JsonObject {
+  return source
+}
+
+/** Volumes are in no namespace, so they name that of their Secret. */
+function ownSecretErrors(path: string, source: JsonObject): FieldError[] {
+  if (!has(source, 'secretRef')) return []
+  return needed('name', 'namespace')(`${path}.secretRef`, objectAt(source, 'secretRef'))
 }
 
 function secretReferenceErrors(path: string, reference: JsonObject): FieldError[] {
@@ -149,8 +200,12 @@ function volumeErrors(spec: JsonObject): FieldError[] {
   const names = Object.keys(capacity)
   if (names.length === 0) errors.push(fieldErrors.required('spec.capacity'))
   if (capacity['storage'] === undefined || names.length > 1)
-    errors.push(fieldErrors.notSupported('spec.capacity', names.length === 0 ? null : capacity, ['storage']))
+    errors.push(fieldErrors.notSupported('spec.capacity', has(spec, 'capacity') ? capacity : null, ['storage']))
   for (const [name, amount] of Object.entries(capacity)) {
+    if (parseQuantity(amount).nanos < 0n) {
+      const field = fieldPath('spec.capacity', { key: name })
+      errors.push({ ...fieldErrors.invalid(field, amount, 'must be a valid resource quantity'), shown: amount })
+    }
     if (parseQuantity(amount).nanos <= 0n)
       errors.push(fieldErrors.invalid(fieldPath('spec.capacity', { key: name }), amount, 'must be greater than zero'))
   }
@@ -197,7 +252,13 @@ function sourceErrors(spec: JsonObject): FieldError[] {
   const given = volumeSources.filter((source) => has(spec, source))
   if (given.length === 0) return [fieldErrors.required('spec', 'must specify a volume type')]
   return given.flatMap((source, index) => {
-    if (index > 0) return [fieldErrors.forbidden(`spec.${source}`, 'may not specify more than 1 volume type')]
+    if (index > 0)
+      return [
+        fieldErrors.forbidden(
+          `spec.${source === 'cephfs' ? 'cephFS' : source}`,
+          'may not specify more than 1 volume type',
+        ),
+      ]
     const errors = sourceChecks[source]?.(`spec.${source}`, objectAt(spec, source)) ?? []
     return source === 'local' && !has(spec, 'nodeAffinity')
       ? [...errors, fieldErrors.required('spec.nodeAffinity', 'Local volume requires node affinity')]
@@ -230,12 +291,7 @@ function storageClassErrors(object: KubeObject): FieldError[] {
     ...provisionerErrors('provisioner', stringAt(object, 'provisioner')),
     ...parameterErrors('parameters', mapAt(object, 'parameters'), true),
     ...oneOf('reclaimPolicy', stringAt(object, 'reclaimPolicy'), ['Delete', 'Retain'], 'fine'),
-    ...oneOf(
-      'volumeBindingMode',
-      stringAt(object, 'volumeBindingMode'),
-      ['Immediate', 'WaitForFirstConsumer'],
-      'required',
-    ),
+    ...oneOf('volumeBindingMode', stringAt(object, 'volumeBindingMode'), ['Immediate', 'WaitForFirstConsumer']),
     ...objectsAt(object, 'allowedTopologies').flatMap((term, index) =>
       topologyTermErrors(fieldPath('allowedTopologies', index), term),
     ),

@@ -17,6 +17,8 @@ function timeZoneErrors(field: string, zone: string): FieldError[] {
         'timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones',
       ),
     ]
+  if (zone.includes('..') || /^[/\\]/.test(zone))
+    return [fieldErrors.invalid(field, zone, 'time: invalid location name')]
   try {
     new Intl.DateTimeFormat('en', { timeZone: zone })
     return []

@@ -1,6 +1,6 @@
 // Deployments and ReplicaSets (and the older ReplicationController): defaults, validation, updates.
 import type { FieldError, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
-import { fieldErrors } from '@fairlead/kube'
+import { dns1123Subdomain, fieldErrors } from '@fairlead/kube'
 import type { Strategy } from '../definition/strategy.ts'
 import { countOrPercent, immutable, isZeroCount, nonNegative, unsupportedStruct } from '../checks.ts'
 import { draftAt, ensureAt, fill, fillStrings, has, mapAt, numberAt, objectAt, stringAt } from '../fields.ts'
@@ -68,6 +68,11 @@ export const replicationControllerStrategy: Strategy = {
     ...podWarnings(object, old, ['spec', 'template', 'spec']),
   ],
   tracksGeneration: true,
+  // Declarative validation of names counts bytes in its message.
+  validateName: (name, prefix) =>
+    prefix
+      ? dns1123Subdomain(name.replace(/-$/, 'a'))
+      : dns1123Subdomain(name).map((message) => message.replace(/characters$/, 'bytes')),
   defaultPropagation: 'Orphan',
   applyDefaults(object) {
     const spec = ensureAt(object, 'spec')
@@ -183,31 +188,31 @@ function replicationControllerErrors(object: unknown): FieldError[] {
   if (!has(spec, 'template')) return [...errors, fieldErrors.required('spec.template')]
   if (Object.entries(selector).some(([key, value]) => labels[key] !== value)) {
     errors.push(
-      fieldErrors.invalid('spec.template.metadata.labels', labels, '`selector` does not match template `labels`'),
+      fieldErrors.invalid(
+        'spec.template.metadata.labels',
+        Object.keys(labels).length === 0 ? null : labels,
+        '`selector` does not match template `labels`',
+      ),
     )
   }
   errors.push(...podTemplateErrors('spec.template', objectAt(spec, 'template')))
   const restartPolicy = stringAt(spec, 'template', 'spec', 'restartPolicy')
   if (restartPolicy !== 'Always')
     errors.push(fieldErrors.notSupported('spec.template.spec.restartPolicy', restartPolicy, ['Always']))
+  if (has(objectAt(spec, 'template', 'spec'), 'activeDeadlineSeconds')) {
+    const detail = 'activeDeadlineSeconds in ReplicationController is not Supported'
+    errors.push(fieldErrors.forbidden('spec.template.spec.activeDeadlineSeconds', detail))
+  }
   return errors
 }
 
 /** Validates the counters of a workload's status: none below zero, none above `replicas`. */
 export function replicaStatusErrors(status: JsonObject): FieldError[] {
-  const counts = [
-    'replicas',
-    'fullyLabeledReplicas',
-    'updatedReplicas',
-    'readyReplicas',
-    'availableReplicas',
-    'unavailableReplicas',
-    'terminatingReplicas',
-  ]
+  const counts = ['replicas', 'fullyLabeledReplicas', 'readyReplicas', 'availableReplicas', 'terminatingReplicas']
   const total = numberAt(status, 'replicas') ?? 0
   const errors = counts.flatMap((name) => nonNegative(`status.${name}`, numberAt(status, name)))
   errors.push(...nonNegative('status.observedGeneration', numberAt(status, 'observedGeneration')))
-  for (const name of ['fullyLabeledReplicas', 'updatedReplicas', 'readyReplicas', 'availableReplicas']) {
+  for (const name of ['fullyLabeledReplicas', 'readyReplicas', 'availableReplicas']) {
     const count = numberAt(status, name) ?? 0
     if (count > total)
       errors.push(fieldErrors.invalid(`status.${name}`, count, 'cannot be greater than status.replicas'))

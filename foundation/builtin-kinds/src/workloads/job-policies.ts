@@ -122,9 +122,9 @@ function successRuleErrors(path: string, rule: JsonObject, completions: number):
     errors.push(fieldErrors.required(path, 'at least one of succeededCount or succeededIndexes must be specified'))
   if (Buffer.byteLength(indexes) > longestIndexes)
     errors.push(fieldErrors.tooLong(`${path}.succeededIndexes`, longestIndexes))
-  const total = totalIndexes(indexes, completions)
-  if (typeof total === 'string') {
-    const detail = `error parsing succeededIndexes: ${total}`
+  const intervals = parseIndexes(indexes, completions)
+  if (typeof intervals === 'string') {
+    const detail = `error parsing succeededIndexes: ${intervals}`
     errors.push(fieldErrors.invalid(`${path}.succeededIndexes`, indexes, detail))
   }
   if (count === undefined) return errors
@@ -140,16 +140,19 @@ function successRuleErrors(path: string, rule: JsonObject, completions: number):
       )
   }
   atMost(completions, 'specified completions')
-  if (hasIndexes) atMost(typeof total === 'string' ? 0 : total, 'indexes in the specified succeededIndexes field')
+  const total = typeof intervals === 'string' ? 0 : intervals.reduce((sum, [first, last]) => sum + last - first + 1, 0)
+  if (hasIndexes) atMost(total, 'indexes in the specified succeededIndexes field')
   return errors
 }
 
 const longestIndexes = 64 * 1024
 
-/** Returns the number of indexes in intervals such as `1,3-5`, or why they are not valid. */
-function totalIndexes(text: string, completions: number): number | string {
-  let total = 0
-  let last: number | undefined
+/** The first and the last index of an interval. */
+export type IndexInterval = readonly [first: number, last: number]
+
+/** Returns the intervals of a list such as `1,3-5`, or why it is not valid. */
+export function parseIndexes(text: string, completions: number): readonly IndexInterval[] | string {
+  const intervals: IndexInterval[] = []
   for (const interval of text === '' ? [] : text.split(',')) {
     const limits = interval.split('-')
     if (limits.length > 2)
@@ -160,11 +163,11 @@ function totalIndexes(text: string, completions: number): number | string {
     }
     const [first, end = first] = limits.map(Number) as [number, number?]
     if (limits.length === 2 && first >= end) return `non-increasing order, previous: ${first}, current: ${end}`
+    const last = intervals.at(-1)?.[1]
     if (last !== undefined && last >= first) return `non-increasing order, previous: ${last}, current: ${first}`
-    total += end - first + 1
-    last = end
+    intervals.push([first, end])
   }
-  return total
+  return intervals
 }
 
 function quotedList(values: readonly string[]): string {

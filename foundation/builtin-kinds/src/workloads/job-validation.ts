@@ -74,13 +74,20 @@ function selects(selector: JsonObject | undefined, labels: Readonly<Record<strin
   }
 }
 
+const urlPath = /^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/
+const urlPathDetail = String.raw`regex used for validation is '[A-Za-z0-9/\-._~%!$&'()*+,;=:]+'`
+
 function managerErrors(field: string, manager: string): FieldError[] {
   if (manager === '') return [fieldErrors.required(field)]
   const [, host = '', path = ''] = /^([^/]*)\/(.*)$/s.exec(manager) ?? []
+  const tooLong = manager.length > 63 ? [fieldErrors.tooLong(field, 63)] : []
   if (host === '' || path === '')
-    return [fieldErrors.invalid(field, manager, 'must be a domain-prefixed path (such as "acme.io/foo")')]
-  const errors = invalidWith(field, host, dns1123Subdomain(host))
-  return manager.length > 63 ? [...errors, fieldErrors.tooLong(field, 63)] : errors
+    return [fieldErrors.invalid(field, manager, 'must be a domain-prefixed path (such as "acme.io/foo")'), ...tooLong]
+  const errors = [
+    ...invalidWith(field, host, dns1123Subdomain(host)),
+    ...(urlPath.test(path) ? [] : [fieldErrors.invalid(field, path, `Invalid path (${urlPathDetail})`)]),
+  ]
+  return [...errors, ...tooLong]
 }
 
 const softLimit = 100_000

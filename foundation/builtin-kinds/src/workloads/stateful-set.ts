@@ -1,6 +1,6 @@
 // StatefulSets, DaemonSets and ControllerRevisions.
 import type { FieldError, JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
-import { dns1123Label, fieldErrors, fieldPath, jsonEqual } from '@fairlead/kube'
+import { dns1123Label, fieldErrors, fieldPath, isJsonObject, jsonEqual } from '@fairlead/kube'
 import type { Strategy } from '../definition/strategy.ts'
 import { messageType } from '../go-types/message-type.ts'
 import {
@@ -111,7 +111,7 @@ export const daemonSetStrategy: Strategy = {
 export const controllerRevisionStrategy: Strategy = {
   validate: (object) => [
     ...nonNegative('revision', numberAt(object, 'revision')),
-    ...(has(object as unknown as JsonObject, 'data') ? [] : [fieldErrors.required('data', 'data is mandatory')]),
+    ...revisionDataErrors(object as unknown as JsonObject),
   ],
   validateUpdate: (object, old) => [
     ...nonNegative('revision', numberAt(object, 'revision')),
@@ -119,12 +119,19 @@ export const controllerRevisionStrategy: Strategy = {
   ],
 }
 
+function revisionDataErrors(object: JsonObject): FieldError[] {
+  if (!has(object, 'data')) return [fieldErrors.required('data', 'data is mandatory')]
+  return isJsonObject(object['data']) ? [] : [fieldErrors.required('data', 'data must be a valid JSON object')]
+}
+
 function setTemplateGeneration(metadata: MutableJsonObject, generation: number): void {
   ensureAt(metadata, 'annotations')[templateGeneration] = String(generation)
 }
 
 function defaultClaimTemplate(claim: MutableJsonObject): void {
-  fill(claim, { kind: 'PersistentVolumeClaim', apiVersion: 'v1' })
+  // Whatever the client sent: the type of a template is known.
+  claim['kind'] = 'PersistentVolumeClaim'
+  claim['apiVersion'] = 'v1'
   fill(ensureAt(claim, 'spec'), { volumeMode: 'Filesystem' })
   fillStrings(ensureAt(claim, 'status'), { phase: 'Pending' })
 }
@@ -173,12 +180,11 @@ function updateErrors(update: JsonObject): FieldError[] {
 /** Returns the template with volumes for the claims, as pods of the set will have them. */
 function templateWithClaims(spec: JsonObject): JsonObject {
   const template = objectAt(spec, 'template')
-  const claims = objectsAt(spec, 'volumeClaimTemplates').map((claim) => stringAt(claim, 'metadata', 'name'))
-  const claimed = new Set(claims)
+  const claims = new Set(objectsAt(spec, 'volumeClaimTemplates').map((claim) => stringAt(claim, 'metadata', 'name')))
   const { hostname: _hostname, subdomain: _subdomain, ...podSpec } = objectAt(template, 'spec')
   const volumes = [
-    ...claims.map((name) => ({ name, persistentVolumeClaim: { claimName: name } })),
-    ...objectsAt(podSpec, 'volumes').filter((volume) => !claimed.has(stringAt(volume, 'name'))),
+    ...[...claims].map((name) => ({ name, persistentVolumeClaim: { claimName: name } })),
+    ...objectsAt(podSpec, 'volumes').filter((volume) => !claims.has(stringAt(volume, 'name'))),
   ]
   return { ...template, spec: { ...podSpec, ...(volumes.length === 0 ? {} : { volumes }) } }
 }
@@ -233,7 +239,7 @@ function daemonSetErrors(object: unknown): FieldError[] {
         ]),
     ...nonNegative('spec.revisionHistoryLimit', numberAt(spec, 'revisionHistoryLimit')),
   ]
-  if (!has(update, 'rollingUpdate')) return errors
+  if (stringAt(update, 'type') !== 'RollingUpdate') return errors
   const counts = ['maxUnavailable', 'maxSurge'] as const
   errors.push(
     ...counts.flatMap((field) => countOrPercentForm(`${path}.${field}`, rolling[field])),

@@ -44,18 +44,26 @@ function withNullsOf(zero: JsonObject, object: JsonObject): JsonObject {
   return out ?? zero
 }
 
-/** The one required pointer that Go's JSON leaves out when it is nil: of IPAddresses. */
-const omittedPointer = 'parentRef'
-
 function zeroOf(node: SchemaNode, schema: TypeSchema): JsonObject {
   const out: MutableJsonObject = {}
   for (const [name, field] of Object.entries(node.properties ?? {})) {
     if (isStruct(field)) out[name] = zeroOf(resolved(field, schema), schema)
     else if (field.default === '' || field.default === 0 || field.default === false) out[name] = field.default
-    else if (node.required?.includes(name) === true && field.default === undefined && name !== omittedPointer)
-      out[name] = null
+    else if (field.$ref !== undefined && optionalReferences.has(field.$ref)) continue
+    else if (isWrittenNull(node, name, field)) out[name] = null
   }
   return out
+}
+
+/** Structs that are required and yet left out where they are absent, unlike other pointers. */
+const optionalReferences: ReadonlySet<string> = new Set(['io.k8s.api.networking.v1.ParentReference'])
+
+/** Structs that are not required and yet written as null where they are absent. */
+const writtenReferences: ReadonlySet<string> = new Set(['io.k8s.api.authentication.v1.BoundObjectReference'])
+
+function isWrittenNull(node: SchemaNode, name: string, field: SchemaNode): boolean {
+  if (field.$ref !== undefined && writtenReferences.has(field.$ref)) return true
+  return node.required?.includes(name) === true && field.default === undefined
 }
 
 function isStruct(field: SchemaNode): boolean {

@@ -6,6 +6,8 @@ import type { Disagreement } from './comparison.ts'
 export interface Area {
   readonly input: readonly string[]
   readonly want: readonly string[]
+  /** Keys of objects within, by path: `want.after[]` is each item of a list, `want.counts.*` each value of a map. */
+  readonly parts?: Readonly<Record<string, readonly string[]>>
 }
 
 /** Runs the cases of one file. */
@@ -34,5 +36,27 @@ export function unknownKeys(entry: Case, area: Area): Disagreement[] {
     Object.keys(entry[part])
       .filter((key) => !area[part].includes(key))
       .map((key) => ({ at: `${part}.${key}`, wanted: `one of ${area[part].join(', ')}`, came: 'an unknown key' }))
-  return [...unknown('input'), ...unknown('want')]
+  return [...unknown('input'), ...unknown('want'), ...unknownInParts(entry, area.parts ?? {})]
+}
+
+function unknownInParts(entry: Case, parts: NonNullable<Area['parts']>): Disagreement[] {
+  return Object.entries(parts).flatMap(([path, keys]) =>
+    objectsAt(entry, path.split('.')).flatMap((object) =>
+      Object.keys(object)
+        .filter((key) => !keys.includes(key))
+        .map((key) => ({ at: `${path}.${key}`, wanted: `one of ${keys.join(', ')}`, came: 'an unknown key' })),
+    ),
+  )
+}
+
+/** Returns the objects at a path; none where something else is there. */
+function objectsAt(value: unknown, [step, ...steps]: readonly string[]): readonly object[] {
+  if (typeof value !== 'object' || value === null) return []
+  if (step === undefined) return Array.isArray(value) ? [] : [value]
+  const next = step.startsWith('*')
+    ? Object.values(value)
+    : [(value as Readonly<Record<string, unknown>>)[step.replace('[]', '')]]
+  return next
+    .flatMap((one) => (step.endsWith('[]') ? (Array.isArray(one) ? (one as unknown[]) : []) : [one]))
+    .flatMap((one) => objectsAt(one, steps))
 }

@@ -221,6 +221,40 @@ const kindCycles: Play = (input, want) => {
 
 const caches = ['table', 'objects', 'crossNamespace']
 
+const condition = ['status', 'reason', 'messageContains']
+
+const cacheParts = {
+  'input.table.*[]': ['field', 'ref', 'kind', 'value', 'required', 'list', 'identifier', 'format', 'wait_for'],
+  'input.objects[]': [
+    'kind',
+    'namespace',
+    'name',
+    'generation',
+    'spec',
+    'annotations',
+    'status',
+    'synced',
+    'terminal',
+    'observedGeneration',
+    'deleting',
+    'inAWS',
+    'resolvedReferences',
+  ],
+}
+
+const timelineParts = {
+  ...cacheParts,
+  'input.fakeAws': ['roleUsableAfterMs', 'endpointCreatingMs'],
+  'input.steps[]': ['at', 'event', 'object', 'spec', 'synced', 'status'],
+  'want.counts.*': ['min', 'max'],
+  'want.failedCalls[]': ['call', 'error', 'condition'],
+  'want.timing[]': ['call', 'at', 'within'],
+  'want.reconciles[]': ['object', 'from', 'to', 'afterStep', 'min', 'max'],
+  'want.after[]': ['step', 'object', 'condition', 'gone'],
+  'want.after[].condition': condition,
+  'want.end': ['synced', 'gone', 'resolved', 'resolvedFrom', 'advisory', 'terminal', 'violations'],
+}
+
 const plays: Readonly<Record<string, { readonly area: Area; readonly play: Play }>> = {
   operations: { area: { input: ['ids', 'config'], want: ['operations'] }, play: operations },
   'ref-names': { area: { input: ['ref_naming', 'fields'], want: ['names'] }, play: refNames },
@@ -235,17 +269,23 @@ const plays: Readonly<Record<string, { readonly area: Area; readonly play: Play 
     area: {
       input: [...caches, 'reconcile', 'bothSet', 'times'],
       want: ['resolved', 'condition', 'awsCalls', 'advisory', 'admission', 'lookups', 'managed'],
+      parts: { ...cacheParts, 'want.condition': condition },
     },
     play: (input, want) => playResolution(input as unknown as ReconcileCase, want),
   },
   deletion: {
-    area: { input: [...caches, 'reconcile'], want: ['awsWrites', 'finalizer', 'condition'] },
+    area: {
+      input: [...caches, 'reconcile'],
+      want: ['awsWrites', 'finalizer', 'condition'],
+      parts: { ...cacheParts, 'want.condition': condition, 'want.awsWrites[]': ['call', 'with'] },
+    },
     play: (input, want) => playDeletion(input as unknown as ReconcileCase, want),
   },
   timeline: {
     area: {
       input: [...caches, 'fakeAws', 'steps'],
       want: ['calls', 'counts', 'failedCalls', 'timing', 'reconciles', 'after', 'end'],
+      parts: timelineParts,
     },
     play: (input, want) => playTimeline(input as unknown as TimelineCase, want),
   },

@@ -47,11 +47,16 @@ const players: Readonly<Record<string, Player>> = {
   pattern: {
     input: ['resource', 'configmaps', 'objects', 'maps', 'values', 'patterns'],
     want: ['results'],
+    parts: { 'input.patterns[]': ['pattern', 'definedIn'], 'input.maps[]': ['name', 'variables', 'snippets'] },
     play: playPatterns,
   },
   command: {
     input: ['settings', 'resource', 'actions', 'inputs', 'snippets', 'request'],
     want: ['status', 'error', 'jobs'],
+    parts: {
+      'input.settings': ['namespace', 'serviceAccountName'],
+      'input.request': ['action', 'apiVersion', 'kind', 'namespace', 'name', 'application', 'body', 'user'],
+    },
     play: playCommand,
   },
   'command-line': {

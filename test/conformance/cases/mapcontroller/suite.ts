@@ -127,7 +127,8 @@ function events(wanted: NonNullable<MapCaseWant['events']>, result: CaseResult):
       ({ type, reason, on }) =>
         (event.type === undefined || type === event.type) &&
         (event.reason === undefined || reason === event.reason) &&
-        (event.on !== 'parent' || on === result.parentUid),
+        event.on === 'parent' &&
+        on === result.parentUid,
     )
     return occurs ? [] : [{ at: 'events', wanted: event, came }]
   })

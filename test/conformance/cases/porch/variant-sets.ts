@@ -37,6 +37,7 @@ export const setPlayers: Readonly<Record<string, Player>> = {
   'pvs-targets': {
     input: ['upstream', 'targets', 'repositories', 'objects'],
     want: ['pairs', 'failures'],
+    parts: { 'want.failures[]': ['target', 'message'] },
     play(input, want) {
       const { wanted, failures } = wantedDownstreams(specOf(input), upstreamOf(input), sourcesOf(input))
       const pairs = wanted.map((one) => `${one.repo} ${one.package}`)
@@ -74,6 +75,11 @@ export const setPlayers: Readonly<Record<string, Player>> = {
   'pvs-reconcile': {
     input: ['set', 'upstream', 'targets', 'repositories', 'existing', 'event'],
     want: ['create', 'updateSpec', 'delete', 'failures'],
+    parts: {
+      'input.existing[]': ['name', 'repo', 'package', 'labels'],
+      'input.event': ['kind', 'name', 'labels'],
+      'want.failures[]': ['target', 'message'],
+    },
     play: playReconcile,
   },
   'pvs-validate': {

@@ -1,6 +1,6 @@
 // The reader of relations over a client: found, missing and unreadable are three things, and requests are shared.
 import { ApiServer } from '@fairlead/apiserver'
-import { Client } from '@fairlead/client'
+import { Client, ClientError } from '@fairlead/client'
 import { ClientReader, ownerRelations } from '@fairlead/controller'
 import type { ClientReaderOptions, ObjectRead } from '@fairlead/controller'
 import type { KubeObject } from '@fairlead/kube'
@@ -83,18 +83,24 @@ describe('requests of a reader', () => {
     await Promise.all([1, 2, 3].map(() => read.list(secret)))
     await read.list(secret, 'team-a')
     await read.get(secret, 'team-a/none')
-    expect(recorded.requests).toEqual(['GET /api/v1/namespaces/team-a/configmaps/a', 'GET /api/v1/secrets'])
+    expect(recorded.requests).toEqual([
+      'GET /api',
+      'GET /apis',
+      'GET /api/v1/namespaces/team-a/configmaps/a',
+      'GET /api/v1/secrets',
+    ])
   })
 
   test('list a namespace from which many objects are asked for', async () => {
     const { read, recorded } = readerOf('admin')
     for (let at = 0; at < 100; at++) await read.get(configMap, `team-a/${at}`)
-    expect(recorded.requests.length).toBe(9)
+    // Discovery, eight objects and their list.
+    expect(recorded.requests.length).toBe(2 + 8 + 1)
     expect(recorded.requests.at(-1)).toBe('GET /api/v1/namespaces/team-a/configmaps')
   })
 
   test('end at their number, and what is asked for after it is unknown', async () => {
-    const { read } = readerOf('admin', { maxRequests: 1 })
+    const { read } = readerOf('admin', { maxRequests: 2 })
     const found = [await read.get(configMap, 'team-a/a'), await read.get(configMap, 'team-b/a')]
     expect(found.map(outcome)).toEqual(['yes', 'TooMany'])
   })
@@ -105,6 +111,19 @@ describe('requests of a reader', () => {
     expect(outcome(await read.get(configMap, 'team-a/a'))).toBe('Failed')
     expect(await read.list(configMap)).toMatchObject({ objects: [], why: { reason: 'Failed' } })
     expect(await read.served()).toEqual([])
+  })
+
+  test('end with the first that does not reach the server', async () => {
+    const { read, recorded } = readerOf('admin')
+    await read.served()
+    recorded.before = () => {
+      throw new ClientError('ConnectionFailed', 'connect ECONNREFUSED')
+    }
+    const before = recorded.requests.length
+    expect(outcome(await read.get(configMap, 'team-a/a'))).toBe('Failed')
+    const sent = recorded.requests.length - before
+    for (const kind of [configMap, secret]) expect(await read.list(kind)).toMatchObject({ why: { reason: 'Failed' } })
+    expect(recorded.requests.length - before).toBe(sent)
   })
 
   test('end when they are cancelled', async () => {

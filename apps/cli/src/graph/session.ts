@@ -42,5 +42,6 @@ export async function withSession<T>(context: SessionContext, use: (session: Ses
   const views = sources.flatMap((source) => source.views ?? [])
   const owners = ownerRelations(objectReference(object), views)
   const lookup = new ObjectLookup({ sources: [...sources, owners, podRelations], read, reports })
-  return use({ client, object, lookup, unreadable: () => read.unreadable })
+  // Awaited: the connection is open, and progress shown, until it is done.
+  return await use({ client, object, lookup, unreadable: () => read.unreadable })
 }

@@ -119,7 +119,7 @@ export class Stage implements AsyncDisposable {
       stdin: async () => '',
       out: (text) => void out.push(text),
       err: (text) => void err.push(text),
-      client: async () => new Client({ transport: uncloseable(recorded?.(transport) ?? transport) }),
+      client: async () => new Client({ transport: closeable(recorded?.(transport) ?? transport) }),
       signal: new AbortController().signal,
     })
     return { code, out: out.join('\n'), err: err.join('\n') }
@@ -130,11 +130,16 @@ export class Stage implements AsyncDisposable {
   }
 }
 
-/** Returns a transport that a command may close, and the stage still uses. */
-function uncloseable(transport: Transport): Transport {
+/** Returns a transport that a command closes after its last request, and that leaves the stage's own open. */
+function closeable(transport: Transport): Transport {
+  let isClosed = false
   return new Proxy(transport, {
     get: (target, name) => {
-      if (name === Symbol.asyncDispose) return async () => {}
+      if (name === Symbol.asyncDispose)
+        return async () => {
+          isClosed = true
+        }
+      if (isClosed) throw new Error('The command uses a connection that it has closed')
       const value: unknown = Reflect.get(target, name, target)
       return typeof value === 'function' ? (value.bind(target) as unknown) : value
     },

@@ -1,5 +1,5 @@
 // The port of resolution on files: referents, grants and references of other objects come from manifests.
-import { formatKey, isJsonArray, isJsonObject, keyOf, parseApiVersion } from '@fairlead/kube'
+import { formatKey, isJsonObject, keyOf, parseApiVersion } from '@fairlead/kube'
 import type { JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
 import { KindCatalog } from '@fairlead/offline'
 import type { Manifest } from '@fairlead/offline'
@@ -14,6 +14,7 @@ import { ReferenceIndex, edgesOf } from '../engine/reference-index.ts'
 import type { Edge } from '../engine/reference-index.ts'
 import type { ReferentKind } from '../engine/reference-table.ts'
 import type { Lookup, ObjectCycle, Permission, Referents } from '../engine/referents.ts'
+import { recordedReferences } from '../engine/resolved-reference.ts'
 import type { ResolvedReference } from '../engine/resolved-reference.ts'
 import { resolveReferences } from '../engine/resolve.ts'
 import { longLabelValue, selectorFrom } from '@fairlead/kube'
@@ -147,16 +148,6 @@ export class FileCluster implements Referents {
 function specOf(object: KubeObject): JsonObject {
   const spec = object['spec'] as JsonValue | undefined
   return isJsonObject(spec) ? spec : {}
-}
-
-/** Returns the references that a controller recorded for the present generation; undefined when it has not. */
-function recordedReferences(object: KubeObject): readonly ResolvedReference[] | undefined {
-  const status = object['status'] as JsonValue | undefined
-  if (!isJsonObject(status) || status['observedGeneration'] !== object.metadata.generation) return undefined
-  const recorded = status['resolvedReferences']
-  if (!isJsonArray(recorded) || !recorded.every((one) => isJsonObject(one) && isJsonObject(one['referent'])))
-    return undefined
-  return recorded as unknown as readonly ResolvedReference[]
 }
 
 function objectKey(apiVersion: string, kind: string, key: string): string {

@@ -8,6 +8,7 @@ import { idKey } from '../engine/object-id.ts'
 import type { ObjectId } from '../engine/object-id.ts'
 import { edgesOf } from '../engine/reference-index.ts'
 import type { ReferringKind } from '../engine/reference-table.ts'
+import { recordedReferences } from '../engine/resolved-reference.ts'
 
 /** Returns the edges between an object of any kind and the objects of kinds with references. */
 export async function kindRelations(
@@ -20,25 +21,27 @@ export async function kindRelations(
   const referring = kinds.filter(({ rows }) =>
     rows.some((row) => [row, ...(row.kinds ?? [])].some(({ group, kind }) => group === id.group && kind === id.kind)),
   )
+  const to = objectReference(object)
   const lists = await Promise.all(
     referring.map(async ({ group, version, kind, rows }) => {
       const { objects } = await read.list({ apiVersion: apiVersionOf(group, version), kind })
       return objects
-        .filter((other) => edgesOf(idOf(other), specOf(other), rows).some(({ to }) => idKey(to) === idKey(id)))
-        .map((other): Relation => ({ type: 'refers-to', from: objectReference(other), to: objectReference(object) }))
+        .filter((other) => edgesOf(idOf(other), specOf(other), rows).some((one) => idKey(one.to) === idKey(id)))
+        .map((other) => reference(other, id, to))
     }),
   )
-  const references = own === undefined ? [] : edgesOf(id, specOf(object), own.rows)
-  const from = objectReference(object)
-  const named = references.map(({ to }): Relation => ({
-    type: 'refers-to',
-    from,
-    to: referenceTo(
-      to,
-      own!.rows.flatMap((row) => [row, ...(row.kinds ?? [])]),
-    ),
-  }))
-  return [...named, ...lists.flat()]
+  const named = own === undefined ? [] : edgesOf(id, specOf(object), own.rows)
+  const kindsNamed = own?.rows.flatMap((row) => [row, ...(row.kinds ?? [])]) ?? []
+  return [...named.map((one) => reference(object, one.to, referenceTo(one.to, kindsNamed))), ...lists.flat()]
+}
+
+/** Returns the edge of a reference; it holds when its controller has recorded the value. */
+function reference(object: KubeObject, id: ObjectId, to: ObjectReference): Relation {
+  const recorded = recordedReferences(object)?.filter(({ referent }) => idKey(referent) === idKey(id)) ?? []
+  const open = recorded.find(({ state }) => state !== 'Resolved')
+  const edge: Relation = { type: 'refers-to', from: objectReference(object), to }
+  if (recorded.length === 0) return edge
+  return { ...edge, holds: open === undefined ? true : { reason: open.state, message: `${open.path} waits for it` } }
 }
 
 /** Returns the id of an object. */

@@ -1,5 +1,5 @@
 // The reader of relations over a client: it shares requests, bounds them, and keeps what could not be read.
-import { isClientError, isNoSuchResource, isObjectNotFound, kind as kindOf, servedKinds, toKey } from '@fairlead/client'
+import { isClientError, isKindNotServed, isObjectNotFound, kind as kindOf, servedKinds, toKey } from '@fairlead/client'
 import type { Client, KeyLike, Kind, KindLike, ResourcePath, ServedKind } from '@fairlead/client'
 import { Slots, formatKey, isForbidden, keyOf, parseApiVersion } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
@@ -35,6 +35,7 @@ export class ClientReader implements ObjectReader {
   readonly #unreadable = new Map<string, Unreadable>()
   #served: Promise<readonly ServedKind[]> | undefined
   #requests = 0
+  #unreachable: Error | undefined
 
   constructor(client: Client, options: ClientReaderOptions) {
     this.#client = client
@@ -86,15 +87,25 @@ export class ClientReader implements ObjectReader {
   /** Returns the resource of a kind, in another version when its own is not served. */
   async #resource(like: KindLike, verb: Unreadable['verb'], name?: string): Promise<ResourcePath | Unreadable> {
     const about = { verb, resource: like.kind, ...(name === undefined ? {} : { name }) }
+    const { group } = parseApiVersion(like.apiVersion)
+    const served = (await this.served()).filter((one) => one.kind === like.kind && one.group === group)
+    const found =
+      served.find(({ apiVersion }) => apiVersion === like.apiVersion) ?? served.find(({ isPreferred }) => isPreferred)
+    if (found !== undefined) return found
+    if ((await this.served()).length === 0) return this.#discovered(like, about)
+    const message = `the server serves no kind ${like.kind} in ${like.apiVersion}`
+    return this.#note({ ...about, reason: 'NotServed', message })
+  }
+
+  /** Returns the resource of a kind where discovery of all kinds has failed. */
+  async #discovered(
+    like: KindLike,
+    about: Pick<Unreadable, 'verb' | 'resource' | 'name'>,
+  ): Promise<ResourcePath | Unreadable> {
     try {
-      return await this.#client.discovery.resource(like)
+      return await this.#request(() => this.#client.discovery.resource(like))
     } catch (error) {
-      const { group } = parseApiVersion(like.apiVersion)
-      if (!isClientError(error, 'UnknownKind')) return this.#failed(error, about)
-      const other = await this.preferred(group, like.kind)
-      if (other !== undefined) return this.#client.discovery.resource(other)
-      const message = `the server serves no kind ${like.kind} in ${like.apiVersion}`
-      return this.#note({ ...about, reason: 'NotServed', message })
+      return this.#failed(error, about)
     }
   }
 
@@ -187,14 +198,19 @@ export class ClientReader implements ObjectReader {
     return index
   }
 
+  /** Sends a request. After one that did not reach the server, which the client has repeated, none is sent. */
   async #request<T>(send: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { signal, maxRequests = 5000, onRequest } = this.#options
     using place = await this.#slots.acquire(signal)
     signal.throwIfAborted()
     if (place === undefined || this.#requests >= maxRequests) throw new TooManyRequests(maxRequests)
+    if (this.#unreachable !== undefined) throw this.#unreachable
     this.#requests++
     try {
       return await send(signal)
+    } catch (error) {
+      if (isClientError(error, 'ConnectionFailed')) this.#unreachable = error
+      throw error
     } finally {
       onRequest?.(this.#requests)
     }
@@ -226,7 +242,7 @@ class TooManyRequests extends Error {
 function reasonOf(error: unknown): Unreadable['reason'] {
   if (error instanceof TooManyRequests) return 'TooMany'
   if (isForbidden(error)) return 'Forbidden'
-  return isNoSuchResource(error) ? 'NotServed' : 'Failed'
+  return isKindNotServed(error) ? 'NotServed' : 'Failed'
 }
 
 function kindOfResource({ apiVersion, kind, plural, namespaced }: ResourcePath): Kind {

@@ -184,12 +184,12 @@ async function pausesInProcess(): Promise<Figure[]> {
   await using server = await loadedServer(objects)
   // The first reader of an object has its view built, which the others share.
   await synced(server.client())
-  return pauses(server.client(), 'in-process')
+  return await pauses(server.client(), 'in-process')
 }
 
 async function pausesOverHttps(): Promise<Figure[]> {
   await using server = await ServerProcess.start(objects)
-  return pauses(server.client(), 'HTTPS')
+  return await pauses(server.client(), 'HTTPS')
 }
 
 /**

@@ -19,6 +19,11 @@ describe('a rule with references in annotations', () => {
     await eventually(async () =>
       expect((await stage.rule()).problems).toMatchObject([{ namespace: 'a', name: 'web', reason: 'ValueMissing' }]),
     )
+    const waiting = await stage.relations(await stage.client.get(app, 'a/web'))
+    expect(waiting.map(({ type, holds }) => [type, holds === true || holds?.reason])).toEqual([
+      ['refers-to', 'ValueMissing'],
+      ['input-of', true],
+    ])
     await stage.setHost('a', 'db', 'one.example')
     await eventually(async () => expect(await stage.host('a', 'web')).toBe('one.example'))
     await stage.setHost('a', 'db', 'two.example')

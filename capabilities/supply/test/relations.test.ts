@@ -44,6 +44,18 @@ describe('relations of supply chains', () => {
     ])
   })
 
+  test('say what the owner reports on each of its objects', async () => {
+    const owner = await stage.owner('team-a/app', () => true)
+    const source = await supply.relations!()
+    const read = new ClientReader(stage.client, { signal: new AbortController().signal })
+    const found = (await source.relations(owner, read)).filter(({ type }) => type === 'made-from')
+    const problemOf = ({ from, holds }: Relation): unknown[] => [from.name, holds === true || holds?.reason]
+    expect(found.map(problemOf).toSorted()).toEqual([
+      ['app-image', 'MissingValueAtPath'],
+      ['app-source', true],
+    ])
+  })
+
   test('lead from a blueprint to its templates, and to it from its owners', async () => {
     expect(await relationsOf(chain)).toEqual([
       'ClusterSupplyChain/chain refers-to ClusterImageTemplate/image',

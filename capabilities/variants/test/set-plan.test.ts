@@ -198,6 +198,59 @@ test('a paused rollout creates, changes and deletes nothing', () => {
   ])
 })
 
+test('a rollout pins the variants that it holds to the revisions that they have selected', () => {
+  const names = ['edge-1', 'edge-2', 'edge-3', 'edge-4']
+  const targets = [{ repositories: names.map((name) => ({ name })), template: { labels: { tier: 'one' } } }]
+  const pinned = { ...upstream, revision: 5 }
+  const variants = [
+    variant('fleet-edge-1-web', 'edge-1', 'web', { taken: 4 }),
+    variant('fleet-edge-2-web', 'edge-2', 'web'),
+    variant('fleet-edge-3-web', 'edge-3', 'web', {
+      spec: { upstream: { ...upstream, revision: 3 }, downstream: { repo: 'edge-3', package: 'web' } },
+      taken: 3,
+    }),
+    variant('fleet-edge-4-web', 'edge-4', 'web', { spec: {} as ObservedVariant['spec'] }),
+  ]
+  const set = (rollout: SetSpec['rollout']): ObservedSet => ({
+    ...observed({ targets, rollout, variants, repositories: names.map((name) => repository(name)) }),
+    upstream: { revision: repository('catalog.web.v5'), reference: pinned },
+  })
+  const updates = (plan: SetPlan): unknown =>
+    plan.decisions.flatMap((one) => (one.do === 'update' ? [[one.variant.name, one.variant.spec, one.reason]] : []))
+  const downstream = (repo: string): object => ({ repo, package: 'web' })
+
+  const paused = planSet(set({ pause: true }))
+  expect(summary(paused)).toEqual([
+    'update fleet-edge-1-web',
+    'update fleet-edge-2-web',
+    'hold fleet-edge-3-web',
+    'hold fleet-edge-4-web',
+  ])
+  expect(updates(paused)).toEqual([
+    [
+      'fleet-edge-1-web',
+      { upstream: { ...upstream, revision: 4 }, downstream: downstream('edge-1') },
+      'the rollout pins the variant to revision 4',
+    ],
+    [
+      'fleet-edge-2-web',
+      { upstream: pinned, downstream: downstream('edge-2') },
+      'the rollout pins the variant to revision 5',
+    ],
+  ])
+  const paced = planSet(set({ maxDrafts: 1 }))
+  expect(summary(paced)).toEqual([
+    'update fleet-edge-1-web',
+    'update fleet-edge-2-web',
+    'hold fleet-edge-3-web',
+    'hold fleet-edge-4-web',
+  ])
+  expect(updates(paced)).toMatchObject([
+    ['fleet-edge-1-web', { upstream: pinned, labels: { tier: 'one' } }, 'the spec has changed: upstream, labels'],
+    ['fleet-edge-2-web', { upstream: pinned }, 'the rollout pins the variant to revision 5'],
+  ])
+})
+
 test('an expression that costs too much fails its target and no other', () => {
   const list = `[${Array.from({ length: 100 }, () => '1').join(',')}]`
   const valueExpr = `${list}.all(a, ${list}.all(b, ${list}.all(c, a == b && b == c))) ? 'x' : 'y'`

@@ -195,6 +195,7 @@ function observedVariant(variant: PackageVariant): ObservedVariant {
     repo,
     package: path,
     spec: (appliedFields(variant, manager)?.spec ?? {}) as unknown as VariantSpec,
+    ...(status?.upstream?.revision !== undefined && { taken: status.upstream.revision }),
     isOpen: !isObserved || isStalled || stateOf(variant).hasDraft,
     isTerminating: isTerminating(variant),
   }

@@ -4,8 +4,7 @@ import { observedRevision } from '../engine/observed-revision.ts'
 import type { SetUpstream } from '../engine/set/downstreams.ts'
 import { selectable } from '../engine/set/spec.ts'
 import type { SetSpec } from '../engine/set/spec.ts'
-import { revisionNumber } from '../engine/variant/spec-errors.ts'
-import { selectUpstream } from '../engine/variant/upstream.ts'
+import { isFollowed, selectUpstream } from '../engine/variant/upstream.ts'
 
 /** Returns the upstream of a set among the revisions of its package; a message when there is none. */
 export function upstreamOf(
@@ -18,9 +17,4 @@ export function upstreamOf(
   const pinned = { repo: upstream.repo, package: upstream.package, revision }
   const found = revisions.find(({ metadata }) => metadata.name === name)!
   return { revision: selectable(found), reference: rollout !== undefined && isFollowed(upstream) ? pinned : upstream }
-}
-
-/** Reports whether the revision of an upstream may change without a change of the set. */
-function isFollowed({ revision, workspaceName }: SetSpec['upstream']): boolean {
-  return workspaceName === undefined && (revision === undefined || revisionNumber(revision) === -1)
 }

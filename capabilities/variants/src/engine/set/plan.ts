@@ -3,6 +3,7 @@ import { asJson, jsonEqual } from '@fairlead/kube'
 import type { CandidateSources } from './candidates.ts'
 import { wantedDownstreams } from './downstreams.ts'
 import type { SetUpstream, WantedDownstream, WantedDownstreams } from './downstreams.ts'
+import { isFollowed } from '../variant/upstream.ts'
 import { paced } from './rollout.ts'
 import { downstreamKey } from './spec.ts'
 import type { Downstream, SetSpec, TargetFailure, VariantSpec } from './spec.ts'
@@ -13,6 +14,8 @@ export interface ObservedVariant extends Downstream {
   readonly name: string
   /** The spec that the set has stated. */
   readonly spec: VariantSpec
+  /** Number of the upstream revision that it has selected. */
+  readonly taken?: number
   /** It has a revision that is not published, or one to come. */
   readonly isOpen: boolean
   readonly isTerminating: boolean
@@ -74,14 +77,17 @@ export function planSet(
     else if (jsonEqual(asJson(existing.spec), asJson(spec))) kept.push({ do: 'keep', variant, reason: 'it is current' })
     else changes.push({ do: 'update', variant, reason: `the spec has changed: ${changedFields(existing.spec, spec)}` })
   }
-  const used = new Set(matches.values())
-  const unwanted = set.variants.filter((variant) => !used.has(variant) && !variant.isTerminating)
+  const used = new Map([...matches.values()].map((variant) => [variant.name, variant]))
+  const unwanted = set.variants.filter(({ name, isTerminating }) => !used.has(name) && !isTerminating)
   const removals = unwanted.map((variant): VariantDecision => {
     if (isUndecided(variant)) return { do: 'keep', variant, reason: 'a failing target may select it' }
     if (set.spec.rollout?.pause === true) return { do: 'keep', variant, reason: 'the rollout is paused' }
     return { do: 'delete', variant, reason: `no target selects ${variant.repo}/${variant.package}` }
   })
-  const held = holdBack(changes, set)
+  const held = holdBack(changes, set).map((change) => {
+    const existing = change.do === 'hold' ? used.get(change.variant.name) : undefined
+    return existing === undefined ? change : (pinning(change, existing) ?? change)
+  })
   return {
     decisions: [...removals, ...held, ...kept],
     failures,
@@ -139,6 +145,31 @@ function holdBack(changes: readonly Change[], { spec, variants }: ObservedSet): 
     if (free-- > 0) return change
     return { ...change, do: 'hold', reason: `the rollout allows ${maxDrafts} drafts at a time` }
   })
+}
+
+/**
+ * Returns the change that pins a held variant to the revision that it has selected, so that a new one does not reach
+ * it meanwhile; it makes no draft. Undefined when the rollout does not pin, or the variant is pinned.
+ */
+function pinning({ variant }: Change, { repo, package: path, spec, taken }: ObservedVariant): Change | undefined {
+  const wanted = variant.spec.upstream
+  // The set may have stated nothing of a variant that it controls.
+  const mayFollow = 'upstream' in spec && isFollowed(spec.upstream)
+  if (
+    !mayFollow ||
+    isFollowed(wanted) ||
+    repo !== variant.repo ||
+    path !== variant.package ||
+    !isSamePackage(spec.upstream, wanted)
+  )
+    return undefined
+  const upstream = { ...wanted, ...(taken !== undefined && { revision: taken }) }
+  const reason = `the rollout pins the variant to revision ${upstream.revision}`
+  return { do: 'update', variant: { ...variant, spec: { ...spec, upstream } }, reason }
+}
+
+function isSamePackage(one: VariantSpec['upstream'], other: VariantSpec['upstream']): boolean {
+  return one.repo === other.repo && one.package === other.package
 }
 
 function changedFields(before: VariantSpec, after: VariantSpec): string {

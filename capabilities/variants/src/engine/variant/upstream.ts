@@ -23,6 +23,11 @@ export function selectUpstream(upstream: UpstreamSpec, known: readonly ObservedR
   return typeof found === 'string' ? { revision: undefined, warnings, problem: found } : { revision: found, warnings }
 }
 
+/** Reports whether the selected revision may change without a change of the reference. */
+export function isFollowed({ revision, workspaceName }: UpstreamSpec): boolean {
+  return workspaceName === undefined && (revision === undefined || revisionNumber(revision) === -1)
+}
+
 function find(upstream: UpstreamSpec, revisions: readonly ObservedRevision[]): ObservedRevision | string {
   const { follow, revision, workspaceName } = upstream
   const name = `${upstream.repo}/${upstream.package}`

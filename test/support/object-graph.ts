@@ -84,11 +84,8 @@ export function objectGraph(
     },
     stateOf: (one: KubeObject): ObjectState => {
       const state = states[nameOf(one)] ?? 'Ready'
-      return {
-        state,
-        reason: state === 'Ready' ? '' : 'Because',
-        message: state === 'Ready' ? '' : `${nameOf(one)} says so`,
-      }
+      const isSilent = state === 'Ready' || state === 'Exists'
+      return { state, reason: isSilent ? '' : 'Because', message: isSilent ? '' : `${nameOf(one)} says so` }
     },
   }
   return { lookup: new ObjectLookup({ sources: [source], read }), object, visited }

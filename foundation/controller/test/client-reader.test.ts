@@ -105,6 +105,18 @@ describe('requests of a reader', () => {
     expect(found.map(outcome)).toEqual(['yes', 'TooMany'])
   })
 
+  test('end in the middle of a list, whose objects may be more', async () => {
+    await admin.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'large' } })
+    const names = Array.from({ length: 501 }, (_one, index) => ({ name: `a-${index}`, namespace: 'large' }))
+    for (const metadata of names) await admin.create({ ...secret, metadata })
+    const { read: cut } = readerOf('admin', { maxRequests: 2 })
+    const { objects, why } = await cut.list(secret, 'large')
+    expect([objects.length, why?.reason]).toEqual([500, 'TooMany'])
+    expect(outcome(await cut.get(secret, 'large/a-0'))).toBe('TooMany')
+    const all = await readerOf('admin').read.list(secret, 'large')
+    expect([all.objects.length, all.why]).toEqual([501, undefined])
+  })
+
   test('that fail leave the object unknown', async () => {
     const { read, recorded } = readerOf('admin')
     recorded.instead = () => ({ status: 400, headers: {}, body: 'broken', warnings: [] })

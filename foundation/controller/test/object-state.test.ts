@@ -83,7 +83,36 @@ describe('the state of an object', () => {
     [
       'being deleted',
       thing({ metadata: { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['test.dev/a', 'test.dev/b'] } }),
-      'Terminating | Terminating | it is being deleted since 2026-01-01T00:00:00Z; it waits for the finalizers test.dev/a, test.dev/b',
+      'Terminating | Terminating | since 2026-01-01T00:00:00Z; it waits for the finalizers test.dev/a, test.dev/b',
+    ],
+    [
+      'being deleted, with the reason why it is still there',
+      thing({
+        metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' },
+        status: { conditions: [condition('Ready', 'False', 'DeletionBlocked', 'a Role refers to it')] },
+      }),
+      'Terminating | Terminating | since 2026-01-01T00:00:00Z; a Role refers to it',
+    ],
+    [
+      'a namespace that still has something',
+      {
+        apiVersion: 'v1',
+        kind: 'Namespace',
+        metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' },
+        status: {
+          phase: 'Terminating',
+          conditions: [
+            condition(
+              'NamespaceContentRemaining',
+              'True',
+              'SomeResourcesRemain',
+              'Some resources are remaining: pods. has 1 resource instances',
+            ),
+            condition('NamespaceDeletionContentFailure', 'False', 'ContentDeleted', 'All content successfully deleted'),
+          ],
+        },
+      },
+      'Terminating | Terminating | since 2026-01-01T00:00:00Z; Some resources are remaining: pods. has 1 resource instances',
     ],
   ])('is read from its fields: %s', (_title, object, expected) => {
     expect(stateOf(object)).toBe(expected)

@@ -31,12 +31,15 @@ export function objectName({ kind, namespace, name }: ObjectReference, expected:
   return terminalText(`${kind}/${name}${place}`)
 }
 
-/** Returns reason and message in one line, cut to `width` characters: `Draft: it is a draft`. */
+/**
+ * Returns reason and message in one line, cut to `width` characters: `Draft: it is a draft`. A reason that is the name
+ * of the state is left out.
+ */
 export function reasonText(
-  { reason, message }: Pick<ObjectState, 'reason' | 'message'>,
+  { state, reason, message }: Pick<ObjectState, 'reason' | 'message'> & Partial<ObjectState>,
   width: number = Infinity,
 ): string {
-  const parts = [reason, message.replaceAll(/\s+/g, ' ').trim()].filter((part) => part !== '')
+  const parts = [reason === state ? '' : reason, message.replaceAll(/\s+/g, ' ').trim()].filter((part) => part !== '')
   const text = terminalText(parts.join(': '))
   return text.length <= width ? text : `${text.slice(0, width - 1)}…`
 }

@@ -28,7 +28,7 @@ export function whyLines(
 ): readonly string[] {
   const tree = treeOf(root, causes)
   const below = branchLines(tree.below, root.reference.namespace, '', events, isFull)
-  return [...rootLines(root, tree.cause, events), ...(below.length === 0 ? [] : ['', heading(root), ...below])]
+  return [...rootLines(root, tree.cause, events), ...(below.length === 0 ? [] : ['', heading(root, causes), ...below])]
 }
 
 function rootLines(
@@ -57,7 +57,9 @@ const claims: Readonly<Record<GraphNode['state'], string>> = {
   Unknown: 'cannot be read',
 }
 
-function heading(root: GraphNode): string {
+function heading(root: GraphNode, causes: readonly Cause[]): string {
+  const isUnknown = causes.every(({ steps }) => steps.at(-1)!.node.state === 'Unknown')
+  if (isFine(root) && isUnknown) return 'It depends on this, which cannot be read:'
   if (root.state === 'Ready') return 'It is ready all the same, though this is not:'
   return root.state === 'Exists' ? 'What it depends on is not ready:' : 'It waits for:'
 }

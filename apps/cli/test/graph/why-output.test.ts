@@ -88,6 +88,16 @@ describe('why', () => {
     expect((await why('Thing/a', lines, states, { isFull: true })).lines.length).toBe(3 + 1000)
   })
 
+  test('does not call what cannot be read not ready', async () => {
+    const states = { 'Thing/a': 'Exists', 'Thing/b': 'Unknown' } as const
+    expect((await why('Thing/a', ['Thing/a refers-to Thing/b'], states)).lines.slice(0, 4)).toEqual([
+      '· Thing/a in team exists; nothing of its kind says whether it is ready',
+      '',
+      'It depends on this, which cannot be read:',
+      '└─ refers to ? Thing/b  Cannot be read',
+    ])
+  })
+
   test('says of a ready object what it depends on that is not', async () => {
     expect(await why('Thing/a', ['Thing/a refers-to Thing/b'], { 'Thing/b': 'NotReady' })).toEqual({
       lines: [

@@ -105,7 +105,7 @@ describe('fairlead why', () => {
     const { code, out } = await stage.run(run, options, 'widget/going')
     expect([code, out.replaceAll(/\d{4}-\d\d-\d\dT[\d:]+Z/g, 'TIME')]).toEqual([
       3,
-      `⊘ Widget/going in team-a is being deleted: Terminating: it is being deleted since TIME; it waits for the finalizer test.dev/cleanup
+      `⊘ Widget/going in team-a is being deleted: since TIME; it waits for the finalizer test.dev/cleanup
   next: see whether the controller runs that removes it when it is done`,
     ])
   })

@@ -17,9 +17,9 @@ export interface ClientReaderOptions {
   readonly served?: readonly ServedKind[]
   /** The namespace to list where all namespaces may not be listed. */
   readonly namespace?: string
-  /** Requests at most; further objects are unknown. 5,000 when left out. */
+  /** Requests at most, pages of lists included; further objects are unknown. 5,000 when left out. */
   readonly maxRequests?: number
-  /** Called after each request with their number. */
+  /** Called before each request with their number. */
   readonly onRequest?: (count: number) => void
 }
 
@@ -179,13 +179,18 @@ export class ClientReader implements ObjectReader {
   async #fetch(resource: ResourcePath, namespace: string, metadataOnly: boolean): Promise<ObjectList> {
     const { apiVersion, kind } = resource
     const scope = namespace === '' ? {} : { namespace }
+    const found: KubeObject[] = []
     try {
-      const { items } = await this.#request((signal) =>
-        this.#client.list(kindOfResource(resource), { ...scope, metadataOnly, signal }),
-      )
-      return { objects: metadataOnly ? items.map(({ metadata }) => ({ apiVersion, kind, metadata })) : items }
+      await this.#request(async (signal) => {
+        const pages = this.#client.pages(kindOfResource(resource), { ...scope, metadataOnly, signal })
+        for await (const { items, next } of pages) {
+          for (const item of items) found.push(metadataOnly ? { apiVersion, kind, metadata: item.metadata } : item)
+          if (next !== undefined) this.#count()
+        }
+      })
+      return { objects: found }
     } catch (error) {
-      return { objects: [], why: this.#failed(error, { verb: 'list', resource: nameOf(resource), ...scope }) }
+      return { objects: found, why: this.#failed(error, { verb: 'list', resource: nameOf(resource), ...scope }) }
     }
   }
 
@@ -200,20 +205,25 @@ export class ClientReader implements ObjectReader {
 
   /** Sends a request. After one that did not reach the server, which the client has repeated, none is sent. */
   async #request<T>(send: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const { signal, maxRequests = 5000, onRequest } = this.#options
-    using place = await this.#slots.acquire(signal)
+    const { signal } = this.#options
+    using _place = await this.#slots.acquire(signal)
     signal.throwIfAborted()
-    if (place === undefined || this.#requests >= maxRequests) throw new TooManyRequests(maxRequests)
     if (this.#unreachable !== undefined) throw this.#unreachable
-    this.#requests++
+    this.#count()
     try {
       return await send(signal)
     } catch (error) {
       if (isClientError(error, 'ConnectionFailed')) this.#unreachable = error
       throw error
-    } finally {
-      onRequest?.(this.#requests)
     }
+  }
+
+  /** Counts a request. Throws when it would be one too many. */
+  #count(): void {
+    const { maxRequests = 5000, onRequest } = this.#options
+    if (this.#requests >= maxRequests) throw new TooManyRequests(maxRequests)
+    this.#requests++
+    onRequest?.(this.#requests)
   }
 
   /** Returns why a request failed. Throws what a cancelled one throws. */

@@ -55,15 +55,29 @@ const unreported: ObjectState = {
   next: 'see whether the controllers run: fairlead doctor',
 }
 
-function terminating({ metadata }: KubeObject): ObjectState {
-  const { deletionTimestamp = '', finalizers = [] } = metadata
-  const waits = finalizers.length === 0 ? '' : `; it waits for ${finalizersOf(finalizers)}`
+function terminating(object: KubeObject): ObjectState {
+  const { deletionTimestamp = '', finalizers = [] } = object.metadata
+  const parts = [
+    `since ${deletionTimestamp}`,
+    ...(finalizers.length === 0 ? [] : [`it waits for ${finalizersOf(finalizers)}`]),
+    ...remaining(object),
+  ]
   return {
     state: 'Terminating',
     reason: 'Terminating',
-    message: `it is being deleted since ${deletionTimestamp}${waits}`,
+    message: parts.join('; '),
     ...(finalizers.length === 0 ? {} : { next: 'see whether the controller runs that removes it when it is done' }),
   }
+}
+
+/** Returns what conditions say of a deletion: what a namespace still has, or why an object cannot be removed yet. */
+function remaining(object: KubeObject): readonly string[] {
+  const { conditions } = (object.status ?? {}) as { conditions?: unknown }
+  const all = Array.isArray(conditions) ? (conditions as readonly Condition[]) : []
+  if (object.kind === 'Namespace' && object.apiVersion === 'v1')
+    return all.filter(({ status }) => status === 'True').map(({ message }) => message)
+  const ready = findCondition(all, 'Ready')
+  return ready === undefined || ready.status === 'True' || !ready.message ? [] : [ready.message]
 }
 
 function finalizersOf(finalizers: readonly string[]): string {

@@ -197,14 +197,19 @@ function percentOf(value: JsonValue | undefined): number {
   return typeof value === 'string' && isPercent.test(value) ? Number(value.slice(0, -1)) : 0
 }
 
+/** Returns the number of a percentage or of a string that is one; other strings count as zero, as in Go. */
+function numberOf(value: JsonValue | undefined): number {
+  return typeof value === 'string' && /^[+-]?\d+$/.test(value) ? Number(value) : percentOf(value)
+}
+
 /** Reports whether a value is a positive integer or percentage; an invalid percentage counts as zero. */
 export function isPositiveCount(value: JsonValue | undefined): boolean {
-  return typeof value === 'number' ? value !== 0 : percentOf(value) !== 0
+  return typeof value === 'number' ? value !== 0 : numberOf(value) !== 0
 }
 
 /** Reports whether a value is zero as an integer or as a percentage. */
 export function isZeroCount(value: JsonValue | undefined): boolean {
-  return value === 0 || (typeof value === 'string' && /^0+%$/.test(value))
+  return value === 0 || (typeof value === 'string' && numberOf(value) === 0)
 }
 
 const conditionReason = /^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/

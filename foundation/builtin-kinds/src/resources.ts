@@ -4,7 +4,7 @@ import type { ResourceDefinition, VersionDefinition } from './definition/resourc
 import { convertEvent } from './core/event.ts'
 import { dynamicResourceRows } from './tables/dynamic-resources.ts'
 import { builtinGroups, builtinVersions } from './tables/groups.ts'
-import { convertAutoscaler } from './policy/autoscaler.ts'
+import { convertAutoscaler } from './policy/autoscaler-versions.ts'
 import { printerOf } from './printers/index.ts'
 import { messageOfKind } from './go-types/message-type.ts'
 import { selectableFieldsOf } from './selectable-fields.ts'

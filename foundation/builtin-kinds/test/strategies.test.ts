@@ -421,9 +421,10 @@ describe('conversion', () => {
           scaleTargetRef: { kind: 'Deployment', name: 'd' },
           maxReplicas: 3,
           metrics: [
-            { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 50 } } },
             memory,
+            { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 50 } } },
           ],
+          behavior: { scaleDown: { stabilizationWindowSeconds: 60 } },
         },
       }),
     )
@@ -433,6 +434,14 @@ describe('conversion', () => {
       minReplicas: 1,
       maxReplicas: 3,
       targetCPUUtilizationPercentage: 50,
+    })
+    // As a real kube-apiserver 1.35.4 writes them.
+    expect(old.metadata.annotations).toEqual({
+      a: 'b',
+      'autoscaling.alpha.kubernetes.io/metrics':
+        '[{"type":"Resource","resource":{"name":"memory","targetAverageValue":"1Gi"}}]',
+      'autoscaling.alpha.kubernetes.io/behavior':
+        '{"ScaleUp":{"StabilizationWindowSeconds":0,"SelectPolicy":"Max","Policies":[{"Type":"Pods","Value":4,"PeriodSeconds":15},{"Type":"Percent","Value":100,"PeriodSeconds":15}],"Tolerance":null},"ScaleDown":{"StabilizationWindowSeconds":60,"SelectPolicy":"Max","Policies":[{"Type":"Percent","Value":100,"PeriodSeconds":15}],"Tolerance":null}}',
     })
     expect(there(definition, old, 'autoscaling/v2')).toEqual(autoscaler)
   })

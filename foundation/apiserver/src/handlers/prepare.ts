@@ -120,7 +120,7 @@ export async function prepareUpdate(
   keepSystemFields(draft, old.metadata)
   const context = writeContext(server, scope, mode.dryRun)
   if (!isInternal && scope.subresource !== 'finalize') strategy.prepareForUpdate?.(draft, old, context)
-  if (strategy.tracksGeneration && !isStatus && !isInternal)
+  if (strategy.tracksGeneration && strategy.keepsGeneration !== true && !isStatus && !isInternal)
     raiseGeneration(draft, oldJson, strategy.hasStatus ?? false, strategy.generationCounts)
   await yieldIfLong()
   const updated = keepUnchangedTimes(old, asObject(draft))

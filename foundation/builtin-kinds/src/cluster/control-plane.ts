@@ -63,7 +63,22 @@ export const nodeStrategy: Strategy = {
     taintNotReady(ensureAt(object, 'spec'))
   },
   prepareForUpdate: (object) => dropConfigSource(object),
-  validate: (object) => [
+  validate: nodeErrors,
+  warnings: (object) => [
+    ...(stringAt(object, 'spec', 'externalID') === ''
+      ? []
+      : ['spec.externalID: this field is deprecated, and is unused by Kubernetes']),
+    ...stringsAt(object, 'spec', 'podCIDRs').flatMap((range, index) =>
+      rangeWarnings(fieldPath('spec.podCIDRs', index), range),
+    ),
+  ],
+  validateStatusUpdate: nodeChangeErrors,
+  // The real server validates the whole node, too, so causes repeat.
+  validateUpdate: (object, old) => [...nodeErrors(object), ...nodeChangeErrors(object, old)],
+}
+
+function nodeErrors(object: KubeObject): FieldError[] {
+  return [
     ...taintErrors(object),
     ...nodeResourceErrors(object),
     ...stringsAt(object, 'spec', 'podCIDRs').flatMap((range, index) =>
@@ -78,17 +93,7 @@ export const nodeStrategy: Strategy = {
           ],
     ),
     ...rangePairErrors(stringsAt(object, 'spec', 'podCIDRs')),
-  ],
-  warnings: (object) => [
-    ...(stringAt(object, 'spec', 'externalID') === ''
-      ? []
-      : ['spec.externalID: this field is deprecated, and is unused by Kubernetes']),
-    ...stringsAt(object, 'spec', 'podCIDRs').flatMap((range, index) =>
-      rangeWarnings(fieldPath('spec.podCIDRs', index), range),
-    ),
-  ],
-  validateStatusUpdate: nodeChangeErrors,
-  validateUpdate: nodeChangeErrors,
+  ]
 }
 
 /** Drops what the removed configuration of kubelets has left. */
@@ -151,12 +156,16 @@ export const resourceQuotaStrategy: Strategy = {
   ],
   validateUpdate: (object, old) => [
     ...quotaSpecErrors(objectAt(object, 'spec')),
-    ...immutable(
-      'spec.scopes',
-      [...stringsAt(object, 'spec', 'scopes')].toSorted(),
-      [...stringsAt(old, 'spec', 'scopes')].toSorted(),
-    ),
+    ...scopeChangeErrors(objectAt(object, 'spec'), objectAt(old, 'spec')),
   ],
+}
+
+/** The set of scopes is immutable, their order and number is not. */
+function scopeChangeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
+  const sorted = (holder: JsonObject): string[] => [...new Set(stringsAt(holder, 'scopes'))].toSorted()
+  return immutable('spec.scopes', sorted(spec), sorted(old)).map((error) =>
+    fieldErrors.invalid(error.field, spec['scopes'] ?? null, 'field is immutable'),
+  )
 }
 
 /** The strategy of LimitRanges: defaults of containers' limits and requests are derived from each other. */
@@ -182,6 +191,7 @@ export const limitRangeStrategy: Strategy = {
 export const priorityClassStrategy: Strategy = {
   allowCreateOnUpdate: false,
   tracksGeneration: true,
+  keepsGeneration: true,
   applyDefaults(object) {
     fill(object, { preemptionPolicy: 'PreemptLowerPriority' })
   },

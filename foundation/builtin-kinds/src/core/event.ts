@@ -141,6 +141,9 @@ function changeErrors(object: KubeObject, old: KubeObject): FieldError[] {
 
 /** Like {@link immutable}; structs are shown in their internal form. */
 function fixedErrors(shown: string, now: JsonValue | undefined, before: JsonValue | undefined): FieldError[] {
+  // Strings of Go are never null.
+  if (typeof before === 'string' && !shown.endsWith('Timestamp') && shown !== 'eventTime')
+    return immutable(shown, now ?? '', before)
   if (!isJsonObject(now) || jsonEqual(now, before ?? null)) return immutable(shown, now, before)
   const type = shown === 'source' ? 'k8s.io.api.core.v1.EventSource' : 'k8s.io.api.core.v1.ObjectReference'
   return [invalidInternal(shown, type, now, 'field is immutable')]

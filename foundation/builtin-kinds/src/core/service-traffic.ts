@@ -10,8 +10,8 @@ import { isCidr } from '../addresses/cidr.ts'
 import { specialAddressErrors } from '../addresses/special-address.ts'
 import { isIpAddress } from '../addresses/ip-address.ts'
 
-/** Validates the traffic fields of a service's spec; `old` is that before an update, or empty. */
-export function trafficErrors(spec: JsonObject, old: JsonObject): FieldError[] {
+/** Validates the traffic fields of a service's spec. */
+export function trafficErrors(spec: JsonObject): FieldError[] {
   const type = stringAt(spec, 'type')
   const isBalanced = type === 'LoadBalancer'
   const errors: FieldError[] = []
@@ -38,14 +38,7 @@ export function trafficErrors(spec: JsonObject, old: JsonObject): FieldError[] {
         ),
       )
   if (has(spec, 'allocateLoadBalancerNodePorts') && !isBalanced) onlyBalanced('spec.allocateLoadBalancerNodePorts')
-  if (isBalanced && old['type'] === 'LoadBalancer' && spec['loadBalancerClass'] !== old['loadBalancerClass']) {
-    const changed = spec['loadBalancerClass'] ?? null
-    errors.push(fieldErrors.invalid('spec.loadBalancerClass', changed, 'may not change once set'))
-  } else if (has(spec, 'loadBalancerClass')) {
-    const name = stringAt(spec, 'loadBalancerClass')
-    if (isBalanced) errors.push(...invalidWith('spec.loadBalancerClass', name, qualifiedName(name)))
-    else onlyBalanced('spec.loadBalancerClass')
-  }
+  errors.push(...balancerClassErrors(spec))
   errors.push(...externalPolicyErrors(spec, type))
   if (has(spec, 'trafficDistribution'))
     errors.push(
@@ -56,6 +49,20 @@ export function trafficErrors(spec: JsonObject, old: JsonObject): FieldError[] {
       ]),
     )
   return errors
+}
+
+/** Validates the class of a load balancer, which does not change; `old` is the spec before an update. */
+export function balancerClassErrors(spec: JsonObject, old: JsonObject = {}): FieldError[] {
+  const field = 'spec.loadBalancerClass'
+  const isBalanced = spec['type'] === 'LoadBalancer'
+  const errors: FieldError[] = []
+  if (isBalanced && old['type'] === 'LoadBalancer' && spec['loadBalancerClass'] !== old['loadBalancerClass'])
+    errors.push(fieldErrors.invalid(field, spec['loadBalancerClass'] ?? null, 'may not change once set'))
+  if (!has(spec, 'loadBalancerClass')) return errors
+  const name = stringAt(spec, 'loadBalancerClass')
+  return isBalanced
+    ? [...errors, ...invalidWith(field, name, qualifiedName(name))]
+    : [...errors, fieldErrors.forbidden(field, "may only be used when `type` is 'LoadBalancer'")]
 }
 
 function affinityErrors(spec: JsonObject): FieldError[] {
@@ -79,7 +86,7 @@ function externalPolicyErrors(spec: JsonObject, type: string): FieldError[] {
     (type === 'ClusterIP' && stringsAt(spec, 'externalIPs').length > 0)
   const errors: FieldError[] = []
   if (isReached) errors.push(...oneOf('spec.externalTrafficPolicy', policy, ['Cluster', 'Local'], 'required'))
-  else if (policy !== '')
+  else if (policy !== '' && ['ClusterIP', 'ExternalName'].includes(type))
     errors.push(
       fieldErrors.invalid('spec.externalTrafficPolicy', policy, 'may only be set for externally-accessible services'),
     )

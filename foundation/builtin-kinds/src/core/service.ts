@@ -24,7 +24,7 @@ import {
   stringAt,
   stringsAt,
 } from '../fields.ts'
-import { balancerStatusErrors, trafficErrors, trafficWarnings } from './service-traffic.ts'
+import { balancerClassErrors, balancerStatusErrors, trafficErrors, trafficWarnings } from './service-traffic.ts'
 import { familyErrors, fillFamilies } from './service-families.ts'
 import { allocate, allocationErrors, hasNodePorts, setClusterIp } from './service-allocation.ts'
 
@@ -71,7 +71,7 @@ export const serviceStrategy: Strategy = {
   validate: (object, context) => checkedSpec(object, [], context),
   validateUpdate(object, old, context) {
     const [spec, before] = [objectAt(object, 'spec'), objectAt(old, 'spec')]
-    return checkedSpec(object, changeErrors(spec, before), context, before)
+    return checkedSpec(object, changeErrors(spec, before), context)
   },
   validateStatusUpdate: (object) => balancerStatusErrors(object),
   warnings: trafficWarnings,
@@ -86,16 +86,11 @@ function finishSpec(object: Draft, spec: MutableJsonObject, context: WriteContex
 }
 
 /** Validates families and addresses, then the rest of the spec, then the allocations of a valid spec. */
-function checkedSpec(
-  object: KubeObject,
-  changes: readonly FieldError[],
-  context: WriteContext,
-  old: JsonObject = {},
-): FieldError[] {
+function checkedSpec(object: KubeObject, changes: readonly FieldError[], context: WriteContext): FieldError[] {
   const spec = objectAt(object, 'spec')
   const families = familyErrors(spec)
   if (families.length > 0) return families
-  const errors = [...changes, ...serviceErrors(spec, old)]
+  const errors = [...changes, ...serviceErrors(spec)]
   return errors.length > 0 ? errors : allocationErrors(asJson(object), spec, context)
 }
 
@@ -109,7 +104,12 @@ function changeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
     errors.push(fieldErrors.invalid('spec.clusterIPs[0]', now, 'may not change once set'))
   if (isBalanced && wasBalanced && spec['healthCheckNodePort'] !== old['healthCheckNodePort'])
     errors.push(fieldErrors.forbidden('spec.healthCheckNodePort', 'field is immutable'))
-  return errors
+  return [...errors, ...balancerClassErrors(spec, old)]
+}
+
+/** Reports whether a service can be reached from outside of the cluster. */
+function isReachable(spec: JsonObject): boolean {
+  return hasNodePorts(spec['type']) || (spec['type'] === 'ClusterIP' && stringsAt(spec, 'externalIPs').length > 0)
 }
 
 function needsHealthCheckPort(spec: JsonObject): boolean {
@@ -156,8 +156,8 @@ function releaseFieldsOfType(spec: MutableJsonObject, old: JsonObject): void {
   if (hasNodePorts(old['type']) && !hasNodePorts(spec['type'])) {
     const before = new Set(objectsAt(old, 'ports').map((port) => port['nodePort']))
     for (const port of draftsAt(spec, 'ports')) if (before.has(port['nodePort'])) delete port['nodePort']
-    if (spec['type'] === 'ExternalName' || stringsAt(spec, 'externalIPs').length === 0) release('externalTrafficPolicy')
   }
+  if (isReachable(old) && !isReachable(spec)) release('externalTrafficPolicy')
   if (needsHealthCheckPort(old) && !needsHealthCheckPort(spec)) {
     if ((numberAt(spec, 'healthCheckNodePort') ?? 0) === 0) delete spec['healthCheckNodePort']
     else release('healthCheckNodePort')
@@ -168,7 +168,7 @@ function releaseFieldsOfType(spec: MutableJsonObject, old: JsonObject): void {
 
 const types = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort']
 
-function serviceErrors(spec: JsonObject, old: JsonObject = {}): FieldError[] {
+function serviceErrors(spec: JsonObject): FieldError[] {
   const type = stringAt(spec, 'type')
   const ports = objectsAt(spec, 'ports')
   const isHeadless = stringAt(spec, 'clusterIP') === 'None'
@@ -186,7 +186,7 @@ function serviceErrors(spec: JsonObject, old: JsonObject = {}): FieldError[] {
   errors.push(...duplicatePorts(ports))
   if (has(spec, 'internalTrafficPolicy'))
     errors.push(...oneOf('spec.internalTrafficPolicy', stringAt(spec, 'internalTrafficPolicy'), ['Cluster', 'Local']))
-  return [...errors, ...trafficErrors(spec, old)]
+  return [...errors, ...trafficErrors(spec)]
 }
 
 function externalNameErrors(spec: JsonObject): FieldError[] {

@@ -98,6 +98,8 @@ export interface Strategy {
   readonly statusKeeps?: 'labels' | 'metadata'
   /** metadata.generation counts changes outside of metadata and status. */
   readonly tracksGeneration?: boolean
+  /** metadata.generation is that of the creation, whatever changes (PriorityClasses). */
+  readonly keepsGeneration?: boolean
   /** The metadata that counts for metadata.generation too: annotations of Deployments, labels of EndpointSlices. */
   readonly generationCounts?: 'annotations' | 'labels'
   /**

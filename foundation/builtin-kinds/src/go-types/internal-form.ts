@@ -102,6 +102,8 @@ const goNames: Readonly<Record<string, string>> = {
   fsGroup: 'FSGroup',
   fsGroupChangePolicy: 'FSGroupChangePolicy',
   fsType: 'FSType',
+  gmsaCredentialSpec: 'GMSACredentialSpec',
+  gmsaCredentialSpecName: 'GMSACredentialSpecName',
   gcePersistentDisk: 'GCEPersistentDisk',
   grpc: 'GRPC',
   httpGet: 'HTTPGet',

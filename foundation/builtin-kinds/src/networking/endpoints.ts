@@ -1,6 +1,6 @@
 // Endpoints and EndpointSlices.
 import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
-import { fieldErrors, fieldPath, goQuote, labelValue, qualifiedName } from '@fairlead/kube'
+import { fieldErrors, fieldPath, goQuote, labelValue, qualifiedName, jsonEqual } from '@fairlead/kube'
 import { addressWarnings, canonicalAddress } from '../addresses/address-warnings.ts'
 import { isIpAddress } from '../addresses/ip-address.ts'
 import { specialAddressErrors } from '../addresses/special-address.ts'
@@ -57,10 +57,10 @@ export const endpointSliceStrategy: Strategy = {
     )
     return [...warnings, ...addresses]
   },
-  validate: sliceErrors,
+  validate: (object) => sliceErrors(object),
   validateUpdate: (object, old) => [
+    ...sliceErrors(object, objectsAt(old, 'endpoints')),
     ...immutable('addressType', stringAt(object, 'addressType'), stringAt(old, 'addressType')),
-    ...sliceErrors(object),
   ],
 }
 
@@ -110,7 +110,8 @@ function addressErrors(field: string, address: string): FieldError[] {
   return isIpAddress(address) ? [] : [fieldErrors.invalid(field, address, ipMessage)]
 }
 
-function sliceErrors(object: KubeObject): FieldError[] {
+/** Validates a slice; the addresses of endpoints that it had before are valid. */
+function sliceErrors(object: KubeObject, old: readonly JsonObject[] = []): FieldError[] {
   const type = stringAt(object, 'addressType')
   const errors = [
     ...oneOf('addressType', type, ['FQDN', 'IPv4', 'IPv6'], 'required'),
@@ -122,7 +123,8 @@ function sliceErrors(object: KubeObject): FieldError[] {
     if (addresses.length === 0)
       errors.push(fieldErrors.required(`${path}.addresses`, 'must contain at least 1 address'))
     if (addresses.length > 100) errors.push(fieldErrors.tooMany(`${path}.addresses`, addresses.length, 100))
-    for (const [at, address] of addresses.entries())
+    const isKept = jsonEqual(endpoint['addresses'] ?? null, old[index]?.['addresses'] ?? null)
+    for (const [at, address] of isKept ? [] : addresses.entries())
       errors.push(...sliceAddressErrors(fieldPath(path, 'addresses', at), `${path}.addresses`, address, type))
     const host = stringAt(endpoint, 'hostname')
     if (has(endpoint, 'nodeName')) errors.push(...subdomainName(`${path}.nodeName`, stringAt(endpoint, 'nodeName')))
@@ -163,7 +165,7 @@ function slicePortErrors(ports: readonly JsonObject[]): FieldError[] {
     const errors = name === '' ? [] : labelName(`${path}.name`, name)
     if (names.has(name)) errors.push(fieldErrors.duplicate(`${path}.name`, name))
     names.add(name)
-    errors.push(...oneOf(`${path}.protocol`, stringAt(port, 'protocol'), ['SCTP', 'TCP', 'UDP'], 'required'))
+    errors.push(...oneOf(`${path}.protocol`, stringAt(port, 'protocol'), ['SCTP', 'TCP', 'UDP']))
     return [...errors, ...protocolErrors(path, port)]
   })
 }

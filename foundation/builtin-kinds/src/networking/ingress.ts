@@ -91,7 +91,11 @@ export const networkPolicyStrategy: Strategy = {
       ),
     ),
   validate: (object) => networkPolicyErrors(objectAt(object, 'spec')),
-  validateUpdate: (object) => networkPolicyErrors(objectAt(object, 'spec')),
+  // The real server validates the spec twice here, so its causes repeat.
+  validateUpdate: (object) => [
+    ...networkPolicyErrors(objectAt(object, 'spec')),
+    ...networkPolicyErrors(objectAt(object, 'spec')),
+  ],
 }
 
 /** The annotation that preceded the class field. */
@@ -238,7 +242,7 @@ function ingressClassErrors(spec: JsonObject): FieldError[] {
       errors.push(...(value === '' ? [fieldErrors.required(place)] : invalidWith(place, value, pathSegmentName(value))))
     }
     errors.push(
-      ...oneOf('spec.parameters.scope', stringAt(spec, 'parameters', 'scope'), ['Cluster', 'Namespace'], 'required'),
+      ...oneOf('spec.parameters.scope', stringAt(spec, 'parameters', 'scope'), ['Cluster', 'Namespace']),
       ...parameterNamespaceErrors(objectAt(spec, 'parameters')),
     )
   }

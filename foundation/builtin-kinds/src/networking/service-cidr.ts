@@ -48,7 +48,8 @@ function rangeErrors(ranges: readonly string[]): FieldError[] {
 
 function rangeChangeErrors(ranges: readonly string[], old: readonly string[]): FieldError[] {
   const isExtended = old.length === 1 && ranges.length === 2
-  if (old.length !== ranges.length && !isExtended) return [fieldErrors.invalid(field, ranges, 'field is immutable')]
+  if (old.length !== ranges.length && !isExtended)
+    return [fieldErrors.invalid(field, ranges.length === 0 ? null : ranges, 'field is immutable')]
   const errors = old.flatMap((range, index) =>
     range === ranges[index] ? [] : [fieldErrors.invalid(fieldPath(field, index), ranges[index], 'field is immutable')],
   )

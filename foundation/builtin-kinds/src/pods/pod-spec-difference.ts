@@ -76,13 +76,15 @@ function internalPodSpec(spec: JsonObject): JsonObject {
 
 /** Converts a PodTemplateSpec to the internal struct, whose metadata has the names of v1. */
 export function internalPodTemplate(template: JsonObject): JsonObject {
-  const { labels, annotations, ...metadata } = objectAt(template, 'metadata')
+  const { labels, annotations, ownerReferences, finalizers, ...metadata } = objectAt(template, 'metadata')
   const sorted = (map: JsonValue | undefined): JsonObject =>
     Object.fromEntries(Object.entries((map ?? {}) as JsonObject).toSorted(([a], [b]) => (a < b ? -1 : 1)))
   return {
     ...metadata,
     ...(labels === undefined ? {} : { labels: sorted(labels) }),
     ...(annotations === undefined ? {} : { annotations: sorted(annotations) }),
+    ...(ownerReferences === undefined ? {} : { ownerReferences }),
+    ...(finalizers === undefined ? {} : { finalizers }),
     Spec: internalPodSpec(objectAt(template, 'spec')),
   }
 }

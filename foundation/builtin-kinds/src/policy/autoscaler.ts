@@ -1,31 +1,12 @@
 // HorizontalPodAutoscalers (v2 stored, v1 served from it) and PodDisruptionBudgets.
-import type { FieldError, JsonObject, JsonValue, KubeObject, MutableJsonObject } from '@fairlead/kube'
-import {
-  asObject,
-  fieldErrors,
-  fieldPath,
-  isJsonArray,
-  parseJson,
-  pathSegmentName,
-  stringifyJson,
-} from '@fairlead/kube'
-import { messageOfKind } from '../go-types/message-type.ts'
+import type { FieldError, JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
+import { asJson, fieldErrors, fieldPath, pathSegmentName } from '@fairlead/kube'
+import { autoscalerBodyIn, autoscalingV1 } from './autoscaler-versions.ts'
 import type { Strategy } from '../definition/strategy.ts'
-import {
-  conditionErrors,
-  countOrPercent,
-  invalidWith,
-  labelSelectorErrors,
-  nonNegative,
-  oneOf,
-  positive,
-} from '../checks.ts'
+import { conditionErrors, countOrPercent, invalidWith, labelSelectorErrors, nonNegative, oneOf } from '../checks.ts'
 import { draftAt, ensureAt, fill, has, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
 import { invalidInternal } from '../go-types/internal-form.ts'
 import { metricErrors, scalingErrors } from './metric-validation.ts'
-import { typedForm } from '../go-types/typed-form.ts'
-
-const cpu = (target: JsonObject): JsonObject => ({ type: 'Resource', resource: { name: 'cpu', target } })
 
 const atMostFour = { type: 'Pods', value: 4, periodSeconds: 15 }
 const double = { type: 'Percent', value: 100, periodSeconds: 15 }
@@ -33,27 +14,50 @@ const double = { type: 'Percent', value: 100, periodSeconds: 15 }
 /** The strategy of HorizontalPodAutoscalers in both versions. */
 export const autoscalerStrategy: Strategy = {
   applyDefaults(object) {
-    const spec = ensureAt(object, 'spec')
-    fill(spec, { minReplicas: 1 })
-    if (object['apiVersion'] === 'autoscaling/v1') fill(spec, { targetCPUUtilizationPercentage: 80 })
-    else if (objectsAt(spec, 'metrics').length === 0)
-      spec['metrics'] = [cpu({ type: 'Utilization', averageUtilization: 80 })]
-    const behavior = draftAt(spec, 'behavior')
-    if (behavior === undefined) return
-    fill(ensureAt(behavior, 'scaleUp'), {
-      stabilizationWindowSeconds: 0,
-      selectPolicy: 'Max',
-      policies: [atMostFour, double],
-    })
-    fill(ensureAt(behavior, 'scaleDown'), { selectPolicy: 'Max', policies: [double] })
+    if (object['apiVersion'] !== autoscalingV1) {
+      defaultAutoscaler(object)
+      return
+    }
+    // Like the real server, whose defaults are those of the internal version: annotations of v1 that cannot be read go.
+    const body = autoscalerBodyIn('autoscaling/v2', object)
+    defaultAutoscaler(body)
+    const { metadata, ...rest } = autoscalerBodyIn(autoscalingV1, body)
+    Object.assign(object, rest)
+    for (const name of Object.keys(object.metadata)) delete object.metadata[name]
+    Object.assign(object.metadata, metadata)
   },
-  validate: (object) => autoscalerErrors(objectAt(object, 'spec')),
+  validate: (object) => autoscalerErrors(specOf(object)),
   validateUpdate: (object, old) =>
-    autoscalerErrors(objectAt(object, 'spec'), !namesGroup(objectAt(old, 'spec', 'scaleTargetRef'))),
+    autoscalerErrors(specOf(object), !namesGroup(objectAt(old, 'spec', 'scaleTargetRef'))),
   validateStatusUpdate: (object) =>
     ['currentReplicas', 'desiredReplicas'].flatMap((field) =>
       nonNegative(`status.${field}`, numberAt(object, 'status', field)),
     ),
+}
+
+function defaultAutoscaler(object: MutableJsonObject): void {
+  const spec = ensureAt(object, 'spec')
+  fill(spec, { minReplicas: 1 })
+  if (objectsAt(spec, 'metrics').length === 0)
+    spec['metrics'] = [
+      { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 80 } } },
+    ]
+  const behavior = draftAt(spec, 'behavior')
+  if (behavior === undefined) return
+  fill(ensureAt(behavior, 'scaleUp'), {
+    stabilizationWindowSeconds: 0,
+    selectPolicy: 'Max',
+    policies: [atMostFour, double],
+  })
+  fill(ensureAt(behavior, 'scaleDown'), { selectPolicy: 'Max', policies: [double] })
+}
+
+/** Returns the spec as v2 has it. */
+function specOf(object: KubeObject): JsonObject {
+  return objectAt(
+    object.apiVersion === autoscalingV1 ? autoscalerBodyIn('autoscaling/v2', asJson(object)) : object,
+    'spec',
+  )
 }
 
 /** The strategy of PodDisruptionBudgets. */
@@ -97,10 +101,6 @@ function autoscalerErrors(spec: JsonObject, mayLackGroup = false): FieldError[] 
     const detail = 'apiVersion must specify API group'
     errors.push(fieldErrors.invalid('spec.scaleTargetRef.apiVersion', stringAt(target, 'apiVersion'), detail))
   }
-  // The CPU target of v1 is a metric in the server.
-  errors.push(
-    ...positive('spec.metrics[0].resource.target.averageUtilization', numberAt(spec, 'targetCPUUtilizationPercentage')),
-  )
   const metrics = objectsAt(spec, 'metrics')
   errors.push(...metrics.flatMap((metric, index) => metricErrors(fieldPath('spec.metrics', index), metric)))
   if (min === 0 && !metrics.some(({ type }) => type === 'Object' || type === 'External'))
@@ -132,70 +132,4 @@ function budgetErrors(spec: JsonObject): FieldError[] {
       'IfHealthyBudget',
     ]),
   ]
-}
-
-const metricsAnnotation = 'autoscaling.alpha.kubernetes.io/metrics'
-
-/** Converts an autoscaler to the other version. Values that v1 does not have are in an annotation there. */
-export function convertAutoscaler(object: KubeObject, apiVersion: string): KubeObject {
-  if (object.apiVersion === apiVersion) return object
-  const body: MutableJsonObject = { ...(object as unknown as JsonObject), apiVersion }
-  body['spec'] = apiVersion === 'autoscaling/v1' ? toV1(body) : toV2(body)
-  const status = objectAt(object, 'status')
-  body['status'] =
-    apiVersion === 'autoscaling/v1'
-      ? withoutKeys(status, ['currentMetrics', 'conditions'])
-      : withoutKeys(status, ['currentCPUUtilizationPercentage'])
-  const type = messageOfKind(apiVersion, 'HorizontalPodAutoscaler')
-  return asObject(type === undefined ? body : typedForm(type, body).object)
-}
-
-function toV1(body: MutableJsonObject): JsonObject {
-  const spec = objectAt(body, 'spec')
-  const metrics = objectsAt(spec, 'metrics')
-  const isCpu = (metric: JsonObject): boolean =>
-    stringAt(metric, 'resource', 'name') === 'cpu' && has(objectAt(metric, 'resource', 'target'), 'averageUtilization')
-  const percentage = numberAt(metrics.find(isCpu), 'resource', 'target', 'averageUtilization')
-  const others = metrics.filter((metric) => !isCpu(metric))
-  if (others.length > 0) annotate(body, { [metricsAnnotation]: stringifyJson(others) })
-  return {
-    ...withoutKeys(spec, ['metrics', 'behavior']),
-    ...(percentage === undefined ? {} : { targetCPUUtilizationPercentage: percentage }),
-  }
-}
-
-function toV2(body: MutableJsonObject): JsonObject {
-  const spec = objectAt(body, 'spec')
-  const percentage = numberAt(spec, 'targetCPUUtilizationPercentage')
-  const metrics: JsonValue[] =
-    percentage === undefined ? [] : [cpu({ type: 'Utilization', averageUtilization: percentage })]
-  const annotation = stringAt(body, 'metadata', 'annotations', metricsAnnotation)
-  if (annotation !== '') {
-    metrics.push(...parseMetrics(annotation))
-    annotate(body, {}, metricsAnnotation)
-  }
-  return { ...withoutKeys(spec, ['targetCPUUtilizationPercentage']), ...(metrics.length === 0 ? {} : { metrics }) }
-}
-
-/** Parses the annotation, which clients can write; a value that is not a list of metrics is ignored. */
-function parseMetrics(text: string): readonly JsonValue[] {
-  try {
-    const value = parseJson(text)
-    return isJsonArray(value) ? value : []
-  } catch {
-    return []
-  }
-}
-
-function annotate(body: MutableJsonObject, added: Readonly<Record<string, string>>, removed?: string): void {
-  const metadata = objectAt(body, 'metadata')
-  const annotations = { ...objectAt(metadata, 'annotations'), ...added }
-  body['metadata'] = {
-    ...metadata,
-    annotations: removed === undefined ? annotations : withoutKeys(annotations, [removed]),
-  }
-}
-
-function withoutKeys(object: JsonObject, keys: readonly string[]): JsonObject {
-  return Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)))
 }

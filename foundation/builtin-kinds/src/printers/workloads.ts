@@ -3,7 +3,7 @@ import type { Condition, JsonObject, JsonValue, KubeObject } from '@fairlead/kub
 import { humanAge, isConditionTrue } from '@fairlead/kube'
 import type { TablePrinter } from '../definition/resource-definition.ts'
 import { flagAt, has, mapAt, numberAt, objectAt, objectsAt, stringAt } from '../fields.ts'
-import { convertAutoscaler } from '../policy/autoscaler.ts'
+import { convertAutoscaler } from '../policy/autoscaler-versions.ts'
 import type { Cell } from './column.ts'
 import {
   age,

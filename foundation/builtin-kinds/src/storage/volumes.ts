@@ -20,6 +20,7 @@ import { defaultDisk } from '../pods/pod-spec-defaults.ts'
 import { backstepErrors } from '../pods/paths.ts'
 import { nodeSelectorErrors } from '../pods/scheduling-validation.ts'
 import { driverNameErrors, hostPathErrors, iscsiErrors, nfsErrors } from '../pods/volume-validation.ts'
+import { invalidInternal } from '../go-types/internal-form.ts'
 import { structDifference } from '../go-types/struct-difference.ts'
 import { parameterErrors, provisionerErrors } from './parameters.ts'
 
@@ -42,7 +43,9 @@ export const volumeStrategy: Strategy = {
   },
   warnings: volumeWarnings,
   validate: (object) => volumeErrors(objectAt(object, 'spec')),
+  // The real server validates the spec twice here, so its causes repeat.
   validateUpdate: (object, old) => [
+    ...volumeErrors(objectAt(object, 'spec')),
     ...volumeErrors(objectAt(object, 'spec')),
     ...volumeChangeErrors(objectAt(object, 'spec'), objectAt(old, 'spec')),
   ],
@@ -266,13 +269,20 @@ function sourceErrors(spec: JsonObject): FieldError[] {
   })
 }
 
+/** Returns the source without a secret for expansion that it did not have: it may be added. */
+function withoutNewSecret(source: JsonObject, old: JsonObject): JsonObject {
+  const { controllerExpandSecretRef: _secret, ...csi } = objectAt(source, 'csi')
+  if (!has(source, 'csi') || has(objectAt(old, 'csi'), 'controllerExpandSecretRef')) return source
+  return { ...source, csi }
+}
+
 function volumeChangeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
   const errors: FieldError[] = []
   const ofSource = (value: JsonObject): JsonObject =>
     Object.fromEntries(
       volumeSources.filter((source) => has(value, source)).map((source) => [source, value[source] ?? null]),
     )
-  if (!jsonEqual(ofSource(spec), ofSource(old))) {
+  if (!jsonEqual(withoutNewSecret(ofSource(spec), old), ofSource(old))) {
     const difference = structDifference('k8s.io.api.core.v1.PersistentVolumeSource', ofSource(old), ofSource(spec))
     errors.push(
       fieldErrors.forbidden(
@@ -282,7 +292,23 @@ function volumeChangeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
     )
   }
   errors.push(...immutable('volumeMode', spec['volumeMode'], old['volumeMode']))
-  if (has(old, 'nodeAffinity')) errors.push(...immutable('nodeAffinity', spec['nodeAffinity'], old['nodeAffinity']))
+  if (has(old, 'nodeAffinity') && !jsonEqual(spec['nodeAffinity'] ?? null, old['nodeAffinity']!)) {
+    const detail = 'field is immutable, except for updating from beta label to GA'
+    errors.push(
+      has(spec, 'nodeAffinity')
+        ? invalidInternal(
+            'nodeAffinity',
+            'k8s.io.api.core.v1.VolumeNodeAffinity',
+            objectAt(spec, 'nodeAffinity'),
+            detail,
+          )
+        : fieldErrors.invalid('nodeAffinity', null, detail),
+    )
+  }
+  if (has(old, 'volumeAttributesClassName') && !has(spec, 'volumeAttributesClassName'))
+    errors.push(
+      fieldErrors.forbidden('spec.volumeAttributesClassName', 'update from non-nil value to nil is forbidden'),
+    )
   return errors
 }
 

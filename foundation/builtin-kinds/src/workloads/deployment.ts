@@ -65,7 +65,8 @@ export const replicaSetStrategy: Strategy = {
 export const replicationControllerStrategy: Strategy = {
   warnings: (object, old) => [
     ...hostNameWarnings(object, old),
-    ...podWarnings(object, old, ['spec', 'template', 'spec']),
+    // Updates have no warnings.
+    ...(old === undefined ? podWarnings(object, old, ['spec', 'template', 'spec']) : []),
   ],
   tracksGeneration: true,
   // Declarative validation of names counts bytes in its message.

@@ -1,7 +1,7 @@
 // StatefulSets, DaemonSets and ControllerRevisions.
 import type { FieldError, JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
 import { dns1123Label, fieldErrors, fieldPath, isJsonObject, jsonEqual } from '@fairlead/kube'
-import type { Strategy } from '../definition/strategy.ts'
+import type { Draft, Strategy } from '../definition/strategy.ts'
 import { messageType } from '../go-types/message-type.ts'
 import {
   countOrPercentForm,
@@ -66,6 +66,8 @@ export const statefulSetStrategy: Strategy = {
     fillStrings(ensureAt(spec, 'persistentVolumeClaimRetentionPolicy'), { whenDeleted: 'Retain', whenScaled: 'Retain' })
     for (const claim of draftsAt(spec, 'volumeClaimTemplates')) defaultClaimTemplate(claim)
   },
+  prepareForCreate: dropMaxUnavailable,
+  prepareForUpdate: dropMaxUnavailable,
   validateName: (name, prefix) => dns1123Label(prefix ? name.replace(/-$/, 'a') : name),
   validate: (object) => statefulSetErrors(object),
   validateUpdate: (object, old) => [
@@ -89,6 +91,7 @@ export const daemonSetStrategy: Strategy = {
     const update = ensureAt(spec, 'updateStrategy')
     fillStrings(update, { type: 'RollingUpdate' })
     if (update['type'] === 'RollingUpdate') fill(ensureAt(update, 'rollingUpdate'), { maxUnavailable: 1, maxSurge: 0 })
+    else fill(draftAt(update, 'rollingUpdate'), { maxUnavailable: 0, maxSurge: 0 })
     fill(ensureAt(object.metadata, 'annotations'), { [templateGeneration]: '0' })
   },
   prepareForCreate(object) {
@@ -117,6 +120,11 @@ export const controllerRevisionStrategy: Strategy = {
     ...nonNegative('revision', numberAt(object, 'revision')),
     ...immutable('data', object['data'] as JsonObject, old['data'] as JsonObject),
   ],
+}
+
+/** Drops a field whose feature gate is off in 1.35. */
+function dropMaxUnavailable(object: Draft): void {
+  delete draftAt(object, 'spec', 'updateStrategy', 'rollingUpdate')?.['maxUnavailable']
 }
 
 function revisionDataErrors(object: JsonObject): FieldError[] {

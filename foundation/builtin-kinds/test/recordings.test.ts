@@ -121,6 +121,7 @@ describeData('recorded creations of built-in kinds', { minimum: 280, read: creat
         newUid: () => uid,
         read: () => undefined,
       }
+      strategy.admit?.(object, undefined, context)
       strategy.prepareForCreate?.(object, context)
       const errors = (await strategy.validate?.(object as unknown as KubeObject, context)) ?? []
       if (status === 201) {

@@ -23,6 +23,7 @@ function made(definition: ResourceDefinition, body: JsonObject, list: readonly K
   const draft = (definition.versions[0]?.decode?.(body).object ?? body) as Draft
   draft.metadata['uid'] ??= '00000a00-0000-4000-8000-000000000000'
   definition.strategy.applyDefaults?.(draft)
+  definition.strategy.admit?.(draft, undefined, contextOf(list))
   definition.strategy.prepareForCreate?.(draft, contextOf(list))
   return draft
 }
@@ -52,6 +53,7 @@ async function updateErrors(
   const changed = structuredClone(old) as unknown as Draft
   change(changed)
   definition.strategy.applyDefaults?.(changed)
+  definition.strategy.admit?.(changed, old, contextOf([]))
   definition.strategy.prepareForUpdate?.(changed, old, contextOf([]))
   const errors: readonly FieldError[] =
     (await definition.strategy.validateUpdate?.(asObject(changed), old, contextOf([]))) ?? []
@@ -329,8 +331,9 @@ describe('pods', () => {
       preemptionPolicy: 'Never',
     })
     const draft = definition.versions[0]?.decode?.(pod({ priorityClassName: 'high' })).object as Draft
-    definition.strategy.prepareForCreate?.(
+    definition.strategy.admit?.(
       draft,
+      undefined,
       contextOf([], (_resource, key) => (key === 'high' ? priorityClass : undefined)),
     )
     expect([spec(draft)['priority'], spec(draft)['preemptionPolicy']]).toEqual([7, 'Never'])

@@ -5,6 +5,7 @@ import { capabilityValidatorsPlugin } from '../admission/capability-validators.t
 import { certificateSignersPlugin } from '../admission/certificate-signers.ts'
 import { certificateSubjectPlugin } from '../admission/certificate-subject.ts'
 import { AdmissionChain } from '../admission/chain.ts'
+import { kindAdmissionPlugin } from '../admission/kind-admission.ts'
 import { limitRangerPlugin } from '../admission/limits/limit-ranger.ts'
 import { podSecurityPlugin } from '../admission/pod-security/pod-security.ts'
 import { validatingAdmissionPolicyPlugin } from '../admission/policies/policy-plugin.ts'
@@ -99,21 +100,26 @@ function admissionChain(
   { registry, clock, access: { rbac, authorizer }, storages, webhooks, read, list, listNamespace }: DependencyParts,
   quotas: QuotaLedger,
 ): AdmissionChain {
+  const isEnabled = ({ name }: AdmissionPlugin): boolean => !disabledAdmission.some((disabled) => disabled === name)
+  // These run again on what webhooks have changed, as in the real server: a container that one adds gets limits, too.
+  const beforeWebhooks = [
+    limitRangerPlugin(listNamespace),
+    ...(enabledAdmission.includes('ServiceAccount') ? [serviceAccountPlugin({ clock, random, read })] : []),
+    kindAdmissionPlugin({ clock, read, list }),
+    storageProtectionPlugin(),
+  ].filter(isEnabled)
   const plugins: readonly AdmissionPlugin[] = [
     ...(rbac === undefined ? [] : [rbacEscalationPlugin(rbac), certificateSignersPlugin(authorizer)]),
     certificateSubjectPlugin(),
-    limitRangerPlugin(listNamespace),
-    ...(enabledAdmission.includes('ServiceAccount') ? [serviceAccountPlugin({ clock, random, read })] : []),
+    ...beforeWebhooks,
     podSecurityPlugin({ read, listNamespace }),
-    storageProtectionPlugin(),
     ...(validators === undefined ? [] : [capabilityValidatorsPlugin(validators, { authorizer, registry })]),
     validatingAdmissionPolicyPlugin({ registry, authorizer, read, list }),
-    mutatingWebhookPlugin(webhooks),
+    mutatingWebhookPlugin(webhooks, new AdmissionChain(beforeWebhooks)),
     validatingWebhookPlugin(webhooks),
     storages.admissionPlugin(),
     ...admission,
     resourceQuotaPlugin(quotas),
   ]
-  const isDisabled = (name: string): boolean => disabledAdmission.some((disabled) => disabled === name)
-  return new AdmissionChain(plugins.filter(({ name }) => !isDisabled(name)))
+  return new AdmissionChain(plugins.filter(isEnabled))
 }

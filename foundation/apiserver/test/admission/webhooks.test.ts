@@ -664,6 +664,71 @@ describe('mutating webhooks', () => {
     expect([body['data'], first.calls.length, second.calls.length]).toEqual([{ a: '1', count: '2', later: 'x' }, 2, 1])
   })
 
+  const pods = '/api/v1/namespaces/default/pods'
+  const pod = (name: string): JsonObject => ({ metadata: { name }, spec: { containers: [{ name: 'c', image: 'i' }] } })
+  const onPods = [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }]
+
+  test('see what the plugins of Kubernetes set: priority, tolerations, default classes', async () => {
+    const server = await serve((review) => reviewAnswer(review, { allowed: true }))
+    const everything = [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['CREATE'], resources: ['*'] }]
+    await api.post('/apis/storage.k8s.io/v1/storageclasses', {
+      metadata: { name: 'fast', annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } },
+      provisioner: 'p.example.com',
+    })
+    await install('Mutating', webhook(server, { rules: everything }))
+    await api.post(pods, pod('p'))
+    await api.post('/api/v1/nodes', { metadata: { name: 'n' } })
+    await api.post('/api/v1/namespaces/default/persistentvolumeclaims', {
+      metadata: { name: 'c' },
+      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+    })
+    const specs = server.calls.map(({ review }) => (review['request'] as { object: JsonObject }).object['spec'])
+    const toleration = { operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 }
+    expect(specs).toMatchObject([
+      {
+        priority: 0,
+        preemptionPolicy: 'PreemptLowerPriority',
+        tolerations: [
+          { key: 'node.kubernetes.io/not-ready', ...toleration },
+          { key: 'node.kubernetes.io/unreachable', ...toleration },
+        ],
+      },
+      { taints: [{ key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }] },
+      { storageClassName: 'fast' },
+    ])
+  })
+
+  test('have their changes completed by the plugins before them, and see the result under IfNeeded', async () => {
+    await api.post('/api/v1/namespaces/default/limitranges', {
+      metadata: { name: 'l' },
+      spec: { limits: [{ type: 'Container', default: { cpu: '1' } }] },
+    })
+    const first = await serve((review) => reviewAnswer(review, { allowed: true }))
+    const sidecar = { op: 'add', path: '/spec/containers/-', value: { name: 'sidecar', image: 'i' } }
+    const second = await serve((review) => reviewAnswer(review, patchResponse([sidecar])))
+    await install(
+      'Mutating',
+      webhook(first, { name: 'a.example.com', rules: onPods, reinvocationPolicy: 'IfNeeded' }),
+      webhook(second, { name: 'b.example.com', rules: onPods }),
+    )
+    const { body } = await api.post(pods, pod('p'))
+    const limitsOf = (object: JsonObject): unknown =>
+      (object['spec'] as { containers: { name: string; resources: JsonObject }[] }).containers.map(
+        ({ name, resources }) => [name, resources['limits']],
+      )
+    const expected = [
+      ['c', { cpu: '1' }],
+      ['sidecar', { cpu: '1' }],
+    ]
+    const seen = (first.calls[1]!.review['request'] as { object: JsonObject }).object
+    expect([limitsOf(body), limitsOf(seen), first.calls.length, second.calls.length]).toEqual([
+      expected,
+      expected,
+      2,
+      1,
+    ])
+  })
+
   const broken: [string, JsonObject, RegExp][] = [
     ['no patch type', { allowed: true, patch: 'W10=' }, /webhook returned response.patch but not response.patchType$/],
     [

@@ -58,10 +58,10 @@ export const nodeStrategy: Strategy = {
     if (status !== undefined && !has(status, 'allocatable') && has(status, 'capacity'))
       status['allocatable'] = { ...mapAt(status, 'capacity') }
   },
-  prepareForCreate(object) {
-    dropConfigSource(object)
-    taintNotReady(ensureAt(object, 'spec'))
+  admit(object, old) {
+    if (old === undefined) taintNotReady(ensureAt(object, 'spec'))
   },
+  prepareForCreate: (object) => dropConfigSource(object),
   prepareForUpdate: (object) => dropConfigSource(object),
   validate: nodeErrors,
   warnings: (object) => [

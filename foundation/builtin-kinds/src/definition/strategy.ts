@@ -54,6 +54,11 @@ export interface Strategy {
    * Returns an object without the fields unknown to its version, after conversion between versions (custom resources).
    */
   prune?(object: KubeObject): KubeObject
+  /**
+   * Makes the changes of Kubernetes' own admission plugins to a new object, or with `old` to a changed one: default
+   * classes, priorities, tolerations. Runs before webhooks, and again after one of them has changed the object.
+   */
+  admit?(object: Draft, old: KubeObject | undefined, context: WriteContext): void
   /** Runs before the validation of a new object: allocates (cluster IPs), normalizes (stringData), clears status. */
   prepareForCreate?(object: Draft, context: WriteContext): void
   /**

@@ -22,14 +22,17 @@ import { isIpAddress, withoutLeadingZeros } from '../addresses/ip-address.ts'
 /** The strategy of Ingresses. */
 export const ingressStrategy: Strategy = {
   tracksGeneration: true,
-  prepareForCreate(object, context) {
-    object['status'] = { loadBalancer: {} }
+  admit(object, old, context) {
+    if (old !== undefined) return
     const spec = ensureAt(object, 'spec')
     if (has(spec, 'ingressClassName') || stringAt(object, 'metadata', 'annotations', oldClass) !== '') return
     const name = defaultClass(context, 'ingressclasses.networking.k8s.io', [
       'ingressclass.kubernetes.io/is-default-class',
     ])
     if (name !== undefined) spec['ingressClassName'] = name
+  },
+  prepareForCreate(object) {
+    object['status'] = { loadBalancer: {} }
   },
   validate: (object) => [...ingressErrors(objectAt(object, 'spec')), ...twoClassErrors(object)],
   validateStatusUpdate: (object) =>

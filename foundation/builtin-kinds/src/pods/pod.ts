@@ -53,11 +53,14 @@ export const podStrategy: Strategy = {
     fill(spec, { enableServiceLinks: true })
     if (flagAt(spec, 'hostNetwork')) hostPortsFromContainerPorts(spec)
   },
+  admit(object, old, context) {
+    const spec = ensureAt(object, 'spec')
+    if (old === undefined) resolvePriority(spec, object, context)
+    addDefaultTolerations(spec)
+    if (old === undefined) applyRuntimeClass(spec, object, context)
+  },
   prepareForCreate(object, context) {
     const spec = ensureAt(object, 'spec')
-    addDefaultTolerations(spec)
-    resolvePriority(spec, object, context)
-    applyRuntimeClass(spec, object, context)
     object['status'] = { phase: 'Pending', qosClass: qualityOfService(spec), ...gatedCondition(spec, context.now) }
   },
   prepareForUpdate(object, old, { subresource }) {
@@ -65,7 +68,6 @@ export const podStrategy: Strategy = {
     if (subresource === 'ephemeralcontainers') object['spec'] = withEphemeralContainers(spec, objectAt(object, 'spec'))
     else if (subresource === 'resize') object['spec'] = withResources(spec, objectAt(object, 'spec'))
     else {
-      if (subresource === '') addDefaultTolerations(ensureAt(object, 'spec'))
       if (subresource === 'status')
         fillStrings(ensureAt(object, 'status'), { qosClass: stringAt(old, 'status', 'qosClass') })
       return

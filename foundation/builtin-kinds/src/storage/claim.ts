@@ -19,12 +19,14 @@ export const claimStrategy: Strategy = {
     defaultClaimSpec(ensureAt(object, 'spec'))
     fillStrings(ensureAt(object, 'status'), { phase: 'Pending' })
   },
-  prepareForCreate(object, context) {
+  admit(object, old, context) {
+    if (old === undefined) setDefaultClass(object, ensureAt(object, 'spec'), context)
+  },
+  prepareForCreate(object) {
     object['status'] = { phase: 'Pending' }
     const spec = ensureAt(object, 'spec')
     dropOtherNamespace(spec)
     syncDataSources(spec)
-    setDefaultClass(object, spec, context)
   },
   prepareForUpdate(object) {
     dropOtherNamespace(ensureAt(object, 'spec'))

@@ -1,5 +1,6 @@
 // The MutatingAdmissionWebhook plugin: webhooks are called one after the other, each with the object as the previous
-// one left it. Those with reinvocationPolicy IfNeeded are called once more after a later one has changed the object.
+// one left it. After a change the plugins before this one run again. Those webhooks with reinvocationPolicy IfNeeded
+// are called once more after a later one, or a plugin, has changed the object.
 import {
   applyJsonPatch,
   asJson,
@@ -21,6 +22,7 @@ import type { Draft } from '@fairlead/builtin-kinds'
 import type { ServedResource } from '../../registry/registry.ts'
 import { kindOfResource } from '../../request/body-decoder.ts'
 import { convert } from '../../views/views.ts'
+import type { AdmissionChain } from '../chain.ts'
 import type { AdmissionPlugin } from '../plugin.ts'
 import type { AdmissionAttributes } from '../attributes.ts'
 import { isExempt } from '../attributes.ts'
@@ -30,13 +32,13 @@ import type { Invocation, WebhookDependencies } from './webhook-caller.ts'
 import { mutatingResource, webhooksOf } from './webhook.ts'
 import type { Webhook } from './webhook.ts'
 
-/** Returns the plugin. */
-export function mutatingWebhookPlugin(source: WebhookDependencies): AdmissionPlugin {
+/** Returns the plugin. `earlier` has the mutating plugins before it. */
+export function mutatingWebhookPlugin(source: WebhookDependencies, earlier: AdmissionChain): AdmissionPlugin {
   return {
     name: 'MutatingAdmissionWebhook',
     mutate(request) {
       const webhooks = webhooksOf(source.list(mutatingResource))
-      return webhooks.length === 0 || isExempt(request) ? undefined : mutate(webhooks, request, source)
+      return webhooks.length === 0 || isExempt(request) ? undefined : mutate(webhooks, request, source, earlier)
     },
   }
 }
@@ -45,6 +47,7 @@ async function mutate(
   webhooks: readonly Webhook[],
   original: AdmissionAttributes,
   source: WebhookDependencies,
+  earlier: AdmissionChain,
 ): Promise<JsonObject | undefined> {
   let request = original
   /** Webhooks with reinvocationPolicy IfNeeded, and those among them that have later changes to see. */
@@ -57,12 +60,20 @@ async function mutate(
     const changed = response === undefined ? undefined : patched(invocation, response)
     if (changed !== undefined) {
       request = { ...request, object: await inOwnVersion(changed, invocation.as, original.resource) }
-      for (const earlier of reinvocable) again.add(earlier)
+      for (const before of reinvocable) again.add(before)
       reinvocable = []
     }
     if (webhook.spec.reinvocationPolicy === 'IfNeeded') reinvocable.push(webhook)
   }
   for (const webhook of webhooks) await call(webhook)
+  if (request !== original && request.object !== undefined) {
+    const object = await earlier.mutate(request)
+    if (object !== undefined && !jsonEqual(object, asJson(request.object))) {
+      request = { ...request, object: asObject(object) }
+      for (const webhook of reinvocable) again.add(webhook)
+      reinvocable = []
+    }
+  }
   for (const webhook of webhooks) if (again.has(webhook)) await call(webhook)
   return request === original ? undefined : withValidManagedFields(request, original)
 }

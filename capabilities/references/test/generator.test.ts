@@ -233,6 +233,27 @@ describe('a configuration of references', () => {
     },
   })
 
+  test.each([
+    ['an ARN', { path: 'Status.ACKResourceMetadata.ARN' }, 'arn'],
+    ['a name', { path: 'Spec.AuthorName' }, 'name'],
+    ['a plain name', { path: 'Spec.Name' }, 'name'],
+    ['an id', { path: 'Status.AuthorID' }, 'id'],
+    ['what is said', { path: 'Status.AuthorID', identifier: 'arn' }, 'arn'],
+    ['a UUID', { path: 'Status.UUID' }, undefined],
+    ['something else', { path: 'Status.Hostname' }, undefined],
+    ['a part of it', { path: 'Status.AuthorID', format: 'authors/{value}' }, undefined],
+    ['the same of each kind', { path: 'Spec.Name', kinds: [{ resource: 'Team', path: 'Spec.TeamName' }] }, 'name'],
+    ['either', { path: 'Spec.Name', kinds: [{ resource: 'Team', path: 'Status.TeamID' }] }, undefined],
+  ])('takes only the sort of identifier that the value is: %s', (_, more, sort) => {
+    const [book] = made(reference(more)).kinds
+    expect(book?.references[0]?.identifier).toBe(sort)
+    const crd = JSON.stringify(book?.crd)
+    const taken = ['arn', 'name', 'id'].filter((one) =>
+      crd.includes(`"description":"${{ arn: 'ARN', name: 'Name', id: 'Id' }[one]} of the resource."`),
+    )
+    expect(taken).toEqual(sort === undefined ? ['arn', 'name', 'id'] : [sort])
+  })
+
   test('names the naming and the reaction for the whole file', () => {
     const [book] = made(reference({}, { ref_naming: 'ack', both_set: 'reject' })).kinds
     expect(book?.references).toMatchObject([{ refPath: 'authorRef', bothSet: 'reject' }])
@@ -338,6 +359,7 @@ ignore:
             kind: 'IAMRole',
             valuePath: 'status.ackResourceMetadata.arn',
             sourceSection: 'status',
+            identifier: 'arn',
             waitFor: 'Synced',
             bothSet: 'prefer_external',
           },

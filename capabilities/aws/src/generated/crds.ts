@@ -258,7 +258,7 @@ export const crds: readonly KubeObject[] = [
     "kind": "CustomResourceDefinition",
     "metadata": {
       "annotations": {
-        "references.fairlead.dev/references": "[{\"fieldPath\":\"permissionsBoundary\",\"refPath\":\"permissionsBoundaryRef\",\"list\":false,\"required\":false,\"group\":\"iam.services.k8s.aws\",\"version\":\"v1alpha1\",\"kind\":\"Policy\",\"valuePath\":\"status.ackResourceMetadata.arn\",\"waitFor\":\"Synced\",\"bothSet\":\"prefer_external\"},{\"fieldPath\":\"policies\",\"refPath\":\"policyRefs\",\"list\":true,\"required\":false,\"group\":\"iam.services.k8s.aws\",\"version\":\"v1alpha1\",\"kind\":\"Policy\",\"valuePath\":\"status.ackResourceMetadata.arn\",\"waitFor\":\"Synced\",\"bothSet\":\"prefer_external\"}]"
+        "references.fairlead.dev/references": "[{\"fieldPath\":\"permissionsBoundary\",\"refPath\":\"permissionsBoundaryRef\",\"list\":false,\"required\":false,\"group\":\"iam.services.k8s.aws\",\"version\":\"v1alpha1\",\"kind\":\"Policy\",\"valuePath\":\"status.ackResourceMetadata.arn\",\"waitFor\":\"Synced\",\"bothSet\":\"prefer_external\",\"identifier\":\"arn\"},{\"fieldPath\":\"policies\",\"refPath\":\"policyRefs\",\"list\":true,\"required\":false,\"group\":\"iam.services.k8s.aws\",\"version\":\"v1alpha1\",\"kind\":\"Policy\",\"valuePath\":\"status.ackResourceMetadata.arn\",\"waitFor\":\"Synced\",\"bothSet\":\"prefer_external\",\"identifier\":\"arn\"}]"
       },
       "name": "roles.iam.services.k8s.aws"
     },
@@ -381,18 +381,6 @@ export const crds: readonly KubeObject[] = [
                           "properties": {
                             "arn": {
                               "description": "ARN of the resource.",
-                              "maxLength": 2048,
-                              "minLength": 1,
-                              "type": "string"
-                            },
-                            "id": {
-                              "description": "Id of the resource.",
-                              "maxLength": 2048,
-                              "minLength": 1,
-                              "type": "string"
-                            },
-                            "name": {
-                              "description": "Name of the resource.",
                               "maxLength": 2048,
                               "minLength": 1,
                               "type": "string"
@@ -530,18 +518,6 @@ export const crds: readonly KubeObject[] = [
                             "properties": {
                               "arn": {
                                 "description": "ARN of the resource.",
-                                "maxLength": 2048,
-                                "minLength": 1,
-                                "type": "string"
-                              },
-                              "id": {
-                                "description": "Id of the resource.",
-                                "maxLength": 2048,
-                                "minLength": 1,
-                                "type": "string"
-                              },
-                              "name": {
-                                "description": "Name of the resource.",
                                 "maxLength": 2048,
                                 "minLength": 1,
                                 "type": "string"
@@ -818,7 +794,7 @@ export const crds: readonly KubeObject[] = [
     "kind": "CustomResourceDefinition",
     "metadata": {
       "annotations": {
-        "references.fairlead.dev/references": "[{\"fieldPath\":\"executionRoleARN\",\"refPath\":\"executionRoleARNRef\",\"list\":false,\"required\":false,\"group\":\"iam.services.k8s.aws\",\"version\":\"v1alpha1\",\"kind\":\"Role\",\"valuePath\":\"status.ackResourceMetadata.arn\",\"waitFor\":\"Synced\",\"bothSet\":\"prefer_external\"},{\"fieldPath\":\"productionVariants[].modelName\",\"refPath\":\"productionVariants[].modelNameRef\",\"list\":false,\"required\":false,\"group\":\"sagemaker.services.k8s.aws\",\"version\":\"v1alpha1\",\"kind\":\"Model\",\"valuePath\":\"spec.modelName\",\"waitFor\":\"Synced\",\"bothSet\":\"prefer_external\"},{\"fieldPath\":\"shadowProductionVariants[].modelName\",\"refPath\":\"shadowProductionVariants[].modelNameRef\",\"list\":false,\"required\":false,\"group\":\"sagemaker.services.k8s.aws\",\"version\":\"v1alpha1\",\"kind\":\"Model\",\"valuePath\":\"spec.modelName\",\"waitFor\":\"Synced\",\"bothSet\":\"prefer_external\"}]"
+        "references.fairlead.dev/references": "[{\"fieldPath\":\"executionRoleARN\",\"refPath\":\"executionRoleARNRef\",\"list\":false,\"required\":false,\"group\":\"iam.services.k8s.aws\",\"version\":\"v1alpha1\",\"kind\":\"Role\",\"valuePath\":\"status.ackResourceMetadata.arn\",\"waitFor\":\"Synced\",\"bothSet\":\"prefer_external\",\"identifier\":\"arn\"},{\"fieldPath\":\"productionVariants[].modelName\",\"refPath\":\"productionVariants[].modelNameRef\",\"list\":false,\"required\":false,\"group\":\"sagemaker.services.k8s.aws\",\"version\":\"v1alpha1\",\"kind\":\"Model\",\"valuePath\":\"spec.modelName\",\"waitFor\":\"Synced\",\"bothSet\":\"prefer_external\",\"identifier\":\"name\"},{\"fieldPath\":\"shadowProductionVariants[].modelName\",\"refPath\":\"shadowProductionVariants[].modelNameRef\",\"list\":false,\"required\":false,\"group\":\"sagemaker.services.k8s.aws\",\"version\":\"v1alpha1\",\"kind\":\"Model\",\"valuePath\":\"spec.modelName\",\"waitFor\":\"Synced\",\"bothSet\":\"prefer_external\",\"identifier\":\"name\"}]"
       },
       "name": "endpointconfigs.sagemaker.services.k8s.aws"
     },
@@ -1071,18 +1047,6 @@ export const crds: readonly KubeObject[] = [
                           "properties": {
                             "arn": {
                               "description": "ARN of the resource.",
-                              "maxLength": 2048,
-                              "minLength": 1,
-                              "type": "string"
-                            },
-                            "id": {
-                              "description": "Id of the resource.",
-                              "maxLength": 2048,
-                              "minLength": 1,
-                              "type": "string"
-                            },
-                            "name": {
-                              "description": "Name of the resource.",
                               "maxLength": 2048,
                               "minLength": 1,
                               "type": "string"
@@ -1750,18 +1714,6 @@ export const crds: readonly KubeObject[] = [
                                 "maxProperties": 1,
                                 "minProperties": 1,
                                 "properties": {
-                                  "arn": {
-                                    "description": "ARN of the resource.",
-                                    "maxLength": 2048,
-                                    "minLength": 1,
-                                    "type": "string"
-                                  },
-                                  "id": {
-                                    "description": "Id of the resource.",
-                                    "maxLength": 2048,
-                                    "minLength": 1,
-                                    "type": "string"
-                                  },
                                   "name": {
                                     "description": "Name of the resource.",
                                     "maxLength": 2048,
@@ -2243,18 +2195,6 @@ export const crds: readonly KubeObject[] = [
                                 "maxProperties": 1,
                                 "minProperties": 1,
                                 "properties": {
-                                  "arn": {
-                                    "description": "ARN of the resource.",
-                                    "maxLength": 2048,
-                                    "minLength": 1,
-                                    "type": "string"
-                                  },
-                                  "id": {
-                                    "description": "Id of the resource.",
-                                    "maxLength": 2048,
-                                    "minLength": 1,
-                                    "type": "string"
-                                  },
                                   "name": {
                                     "description": "Name of the resource.",
                                     "maxLength": 2048,
@@ -2619,7 +2559,7 @@ export const crds: readonly KubeObject[] = [
     "kind": "CustomResourceDefinition",
     "metadata": {
       "annotations": {
-        "references.fairlead.dev/references": "[{\"fieldPath\":\"endpointConfigName\",\"refPath\":\"endpointConfigNameRef\",\"list\":false,\"required\":true,\"group\":\"sagemaker.services.k8s.aws\",\"version\":\"v1alpha1\",\"kind\":\"EndpointConfig\",\"valuePath\":\"spec.endpointConfigName\",\"waitFor\":\"Synced\",\"bothSet\":\"prefer_external\"}]"
+        "references.fairlead.dev/references": "[{\"fieldPath\":\"endpointConfigName\",\"refPath\":\"endpointConfigNameRef\",\"list\":false,\"required\":true,\"group\":\"sagemaker.services.k8s.aws\",\"version\":\"v1alpha1\",\"kind\":\"EndpointConfig\",\"valuePath\":\"spec.endpointConfigName\",\"waitFor\":\"Synced\",\"bothSet\":\"prefer_external\",\"identifier\":\"name\"}]"
       },
       "name": "endpoints.sagemaker.services.k8s.aws"
     },
@@ -2899,18 +2839,6 @@ export const crds: readonly KubeObject[] = [
                           "maxProperties": 1,
                           "minProperties": 1,
                           "properties": {
-                            "arn": {
-                              "description": "ARN of the resource.",
-                              "maxLength": 2048,
-                              "minLength": 1,
-                              "type": "string"
-                            },
-                            "id": {
-                              "description": "Id of the resource.",
-                              "maxLength": 2048,
-                              "minLength": 1,
-                              "type": "string"
-                            },
                             "name": {
                               "description": "Name of the resource.",
                               "maxLength": 2048,
@@ -3679,7 +3607,7 @@ export const crds: readonly KubeObject[] = [
     "kind": "CustomResourceDefinition",
     "metadata": {
       "annotations": {
-        "references.fairlead.dev/references": "[{\"fieldPath\":\"executionRoleARN\",\"refPath\":\"executionRoleARNRef\",\"list\":false,\"required\":false,\"group\":\"iam.services.k8s.aws\",\"version\":\"v1alpha1\",\"kind\":\"Role\",\"valuePath\":\"status.ackResourceMetadata.arn\",\"waitFor\":\"Synced\",\"bothSet\":\"prefer_external\"}]"
+        "references.fairlead.dev/references": "[{\"fieldPath\":\"executionRoleARN\",\"refPath\":\"executionRoleARNRef\",\"list\":false,\"required\":false,\"group\":\"iam.services.k8s.aws\",\"version\":\"v1alpha1\",\"kind\":\"Role\",\"valuePath\":\"status.ackResourceMetadata.arn\",\"waitFor\":\"Synced\",\"bothSet\":\"prefer_external\",\"identifier\":\"arn\"}]"
       },
       "name": "models.sagemaker.services.k8s.aws"
     },
@@ -4039,18 +3967,6 @@ export const crds: readonly KubeObject[] = [
                           "properties": {
                             "arn": {
                               "description": "ARN of the resource.",
-                              "maxLength": 2048,
-                              "minLength": 1,
-                              "type": "string"
-                            },
-                            "id": {
-                              "description": "Id of the resource.",
-                              "maxLength": 2048,
-                              "minLength": 1,
-                              "type": "string"
-                            },
-                            "name": {
-                              "description": "Name of the resource.",
                               "maxLength": 2048,
                               "minLength": 1,
                               "type": "string"
@@ -4743,10 +4659,6 @@ export interface Role {
 export interface RoleSpecPermissionsBoundaryRefExternalIdentifiers {
   /** ARN of the resource. */
   readonly arn?: string
-  /** Id of the resource. */
-  readonly id?: string
-  /** Name of the resource. */
-  readonly name?: string
 }
 
 /** The same as name and namespace. */
@@ -4785,10 +4697,6 @@ export interface RoleSpecPermissionsBoundaryRef {
 export interface RoleSpecPolicyRefExternalIdentifiers {
   /** ARN of the resource. */
   readonly arn?: string
-  /** Id of the resource. */
-  readonly id?: string
-  /** Name of the resource. */
-  readonly name?: string
 }
 
 /** The same as name and namespace. */
@@ -5016,10 +4924,6 @@ export interface EndpointConfigSpecDataCaptureConfig {
 export interface EndpointConfigSpecExecutionRoleARNRefExternalIdentifiers {
   /** ARN of the resource. */
   readonly arn?: string
-  /** Id of the resource. */
-  readonly id?: string
-  /** Name of the resource. */
-  readonly name?: string
 }
 
 /** The same as name and namespace. */
@@ -5148,10 +5052,6 @@ export interface EndpointConfigSpecProductionVariantManagedInstanceScaling {
 
 /** The same, by the sort of the identifier. */
 export interface EndpointConfigSpecProductionVariantModelNameRefExternalIdentifiers {
-  /** ARN of the resource. */
-  readonly arn?: string
-  /** Id of the resource. */
-  readonly id?: string
   /** Name of the resource. */
   readonly name?: string
 }
@@ -5259,10 +5159,6 @@ export interface EndpointConfigSpecShadowProductionVariantManagedInstanceScaling
 
 /** The same, by the sort of the identifier. */
 export interface EndpointConfigSpecShadowProductionVariantModelNameRefExternalIdentifiers {
-  /** ARN of the resource. */
-  readonly arn?: string
-  /** Id of the resource. */
-  readonly id?: string
   /** Name of the resource. */
   readonly name?: string
 }
@@ -5559,10 +5455,6 @@ export interface EndpointSpecDeploymentConfig {
 
 /** The same, by the sort of the identifier. */
 export interface EndpointSpecEndpointConfigNameRefExternalIdentifiers {
-  /** ARN of the resource. */
-  readonly arn?: string
-  /** Id of the resource. */
-  readonly id?: string
   /** Name of the resource. */
   readonly name?: string
 }
@@ -6092,10 +5984,6 @@ export interface ModelSpecContainer {
 export interface ModelSpecExecutionRoleARNRefExternalIdentifiers {
   /** ARN of the resource. */
   readonly arn?: string
-  /** Id of the resource. */
-  readonly id?: string
-  /** Name of the resource. */
-  readonly name?: string
 }
 
 /** The same as name and namespace. */

@@ -15,7 +15,8 @@ export const referenceTable: ReferenceTable = {
       "kind": "Policy",
       "valuePath": "status.ackResourceMetadata.arn",
       "waitFor": "Synced",
-      "bothSet": "prefer_external"
+      "bothSet": "prefer_external",
+      "identifier": "arn"
     },
     {
       "fieldPath": "policies",
@@ -27,7 +28,8 @@ export const referenceTable: ReferenceTable = {
       "kind": "Policy",
       "valuePath": "status.ackResourceMetadata.arn",
       "waitFor": "Synced",
-      "bothSet": "prefer_external"
+      "bothSet": "prefer_external",
+      "identifier": "arn"
     }
   ],
   "sagemaker.services.k8s.aws/Endpoint": [
@@ -41,7 +43,8 @@ export const referenceTable: ReferenceTable = {
       "kind": "EndpointConfig",
       "valuePath": "spec.endpointConfigName",
       "waitFor": "Synced",
-      "bothSet": "prefer_external"
+      "bothSet": "prefer_external",
+      "identifier": "name"
     }
   ],
   "sagemaker.services.k8s.aws/EndpointConfig": [
@@ -55,7 +58,8 @@ export const referenceTable: ReferenceTable = {
       "kind": "Role",
       "valuePath": "status.ackResourceMetadata.arn",
       "waitFor": "Synced",
-      "bothSet": "prefer_external"
+      "bothSet": "prefer_external",
+      "identifier": "arn"
     },
     {
       "fieldPath": "productionVariants[].modelName",
@@ -67,7 +71,8 @@ export const referenceTable: ReferenceTable = {
       "kind": "Model",
       "valuePath": "spec.modelName",
       "waitFor": "Synced",
-      "bothSet": "prefer_external"
+      "bothSet": "prefer_external",
+      "identifier": "name"
     },
     {
       "fieldPath": "shadowProductionVariants[].modelName",
@@ -79,7 +84,8 @@ export const referenceTable: ReferenceTable = {
       "kind": "Model",
       "valuePath": "spec.modelName",
       "waitFor": "Synced",
-      "bothSet": "prefer_external"
+      "bothSet": "prefer_external",
+      "identifier": "name"
     }
   ],
   "sagemaker.services.k8s.aws/Model": [
@@ -93,7 +99,8 @@ export const referenceTable: ReferenceTable = {
       "kind": "Role",
       "valuePath": "status.ackResourceMetadata.arn",
       "waitFor": "Synced",
-      "bothSet": "prefer_external"
+      "bothSet": "prefer_external",
+      "identifier": "arn"
     }
   ]
 }

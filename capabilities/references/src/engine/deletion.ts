@@ -49,7 +49,9 @@ export function decideDeletion(deletion: Deletion, referents: Referents): Deleti
     .map(({ id }) => formatId(id))
   if (blocking.length > 0) {
     const more = blocking.length > named ? ` and ${blocking.length - named} more` : ''
-    const message = `waits for the deletion of ${blocking.toSorted().slice(0, named).join(', ')}${more}, which refer to it`
+    const refer = blocking.length === 1 ? 'refers' : 'refer'
+    const names = blocking.toSorted().slice(0, named).join(', ')
+    const message = `waits for the deletion of ${names}${more}, which ${refer} to it`
     return { do: 'wait', reason: 'DeletionBlocked', message }
   }
   const live = resolveReferences(dependent, rows, referents)

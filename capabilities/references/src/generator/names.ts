@@ -1,6 +1,7 @@
 // Names of kinds and fields from the names of an API: words in camel case, initialisms in capitals (originals/ack.md
 // §2.4, checked against the CRDs that AWS ships).
 import pluralize from 'pluralize'
+import type { Identifier } from '../engine/reference-table.ts'
 
 interface Initialism {
   readonly upper: string
@@ -236,6 +237,13 @@ export function referenceName(name: string, list: boolean, naming: ReferenceNami
   const stem = ending === undefined ? name : name.slice(0, name.length - ending.length)
   if (stem === '') return undefined
   return `${fieldName(list ? singularName(stem) : stem)}${list ? 'Refs' : 'Ref'}`
+}
+
+/** Returns the sort of identifier that a field holds, as far as its name or path says. */
+export function identifierSort(path: string): Identifier | undefined {
+  const name = path.slice(path.lastIndexOf('.') + 1)
+  const ending = /(?:^arn|ARN|Arn|^name|Name|^id|ID|Id)$/.exec(name)?.[0]
+  return ending === undefined || /uuid$/i.test(name) ? undefined : (ending.toLowerCase() as Identifier)
 }
 
 function isWordStart(name: string, at: number): boolean {

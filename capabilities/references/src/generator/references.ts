@@ -1,11 +1,11 @@
 // Adds the reference fields of a kind to its schema, and the rows of the references manifest (originals/ack.md §2.7).
 import { isJsonArray, isJsonObject } from '@fairlead/kube'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
-import type { BothSet, ReferenceRow, ReferentKind, WaitFor } from '../engine/reference-table.ts'
+import type { BothSet, Identifier, ReferenceRow, ReferentKind, WaitFor } from '../engine/reference-table.ts'
 import type { ReferenceConfig, ReferentConfig } from './generator-config.ts'
 import { GeneratorError } from './generator-error.ts'
 import type { Schema } from './field-schema.ts'
-import { fieldName, referenceName } from './names.ts'
+import { fieldName, identifierSort, referenceName } from './names.ts'
 import type { ReferenceNaming } from './names.ts'
 
 /** A generated reference: its row, and the section of the referent that its value is in. */
@@ -96,7 +96,7 @@ export const readiness: Readonly<Record<WaitFor, string>> = {
 }
 
 /** Returns the schema of one reference, in any of its spellings. */
-function referenceSchema(config: ReferenceConfig, bounded: boolean): JsonObject {
+function referenceSchema(config: ReferenceConfig, identifier: Identifier | undefined, bounded: boolean): JsonObject {
   const { kind, kinds, waitFor } = config
   const choice: JsonObject =
     kinds.length === 0
@@ -112,7 +112,7 @@ function referenceSchema(config: ReferenceConfig, bounded: boolean): JsonObject 
   const taken = [config, ...kinds].map((one) => `${withArticle(one.kind)}, whose ${one.path} is taken`).join(', or to ')
   const sorts = { arn: 'ARN', name: 'Name', id: 'Id' } as const
   const identifiers = Object.entries(sorts)
-    .filter(([sort]) => config.identifier === undefined || sort === config.identifier)
+    .filter(([sort]) => identifier === undefined || sort === identifier)
     .map(([sort, label]) => [sort, { ...text(2048), description: `${label} of the resource.` }])
   return {
     type: 'object',
@@ -134,6 +134,16 @@ function referenceSchema(config: ReferenceConfig, bounded: boolean): JsonObject 
     },
     ...referenceRules(bounded, kinds.length > 0),
   }
+}
+
+/**
+ * Returns the sort of identifier that a field takes: what the values of its references are, where their names say it.
+ * A value in a template may be a part of the identifier.
+ */
+function identifierOf({ path, kinds, format }: ReferenceConfig): Identifier | undefined {
+  if (format !== undefined) return undefined
+  const [sort, ...others] = new Set([path, ...kinds.map((one) => one.path)].map(identifierSort))
+  return others.length === 0 ? sort : undefined
 }
 
 interface Place {
@@ -221,7 +231,8 @@ export function addReferences(
         `its reference field ${refName} would collide with that of ${before ?? refName}; set ref_field for ${path}`,
       )
     taken.set(`${at}.${refName}`, path)
-    const reference = referenceSchema(config, bounded && (!list || plain['maxItems'] !== undefined))
+    const identifier = config.identifier ?? identifierOf(config)
+    const reference = referenceSchema(config, identifier, bounded && (!list || plain['maxItems'] !== undefined))
     properties[refName] = list
       ? {
           type: 'array',
@@ -252,7 +263,7 @@ export function addReferences(
       waitFor: config.waitFor,
       bothSet,
       ...(config.format === undefined ? {} : { format: config.format }),
-      ...(config.identifier === undefined ? {} : { identifier: config.identifier }),
+      ...(identifier === undefined ? {} : { identifier }),
       ...(others.length === 0 ? {} : { kinds: others.map(({ section: _section, ...one }) => one) }),
     })
   }

@@ -30,6 +30,9 @@ export { serviceRange } from './core/service-allocation.ts'
 export { qualityOfService } from './pods/quality-of-service.ts'
 export { isExtendedResource } from './pods/resource-validation.ts'
 
+// PriorityClasses
+export { refuseDeletionOfPriorityClass, systemPriorityClasses } from './cluster/priority-class.ts'
+
 // CustomResourceDefinitions
 export { cleanupFinalizer, definitionStrategy, setDefinitionCondition } from './cluster/custom-resource-definition.ts'
 

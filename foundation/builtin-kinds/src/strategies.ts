@@ -13,10 +13,10 @@ import {
   leaseStrategy,
   limitRangeStrategy,
   nodeStrategy,
-  priorityClassStrategy,
   resourceQuotaStrategy,
   runtimeClassStrategy,
 } from './cluster/control-plane.ts'
+import { priorityClassStrategy } from './cluster/priority-class.ts'
 import { definitionStrategy } from './cluster/custom-resource-definition.ts'
 import { certificateRequestStrategy } from './cluster/certificate-request.ts'
 import { apiServiceStrategy } from './cluster/api-service.ts'

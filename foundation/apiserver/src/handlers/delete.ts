@@ -3,7 +3,7 @@
 import { conflict, isJsonObject, notFound } from '@fairlead/kube'
 import type { JsonObject, KubeObject, ObjectMeta, Status } from '@fairlead/kube'
 import type { DeleteOptions } from '../request/write-options.ts'
-import { resourceName } from '@fairlead/builtin-kinds'
+import { refuseDeletionOfPriorityClass, resourceName } from '@fairlead/builtin-kinds'
 import type { Draft, ResourceDefinition } from '@fairlead/builtin-kinds'
 import { retryOnConflict } from './retry-on-conflict.ts'
 import type { Entry } from '../storage/store.ts'
@@ -36,6 +36,7 @@ export async function deleteObject(
 ): Promise<Deleted> {
   const { definition } = scope.resource
   refuseDeletionOf(definition, scope.name)
+  if (resourceName(definition) === 'priorityclasses.scheduling.k8s.io') refuseDeletionOfPriorityClass(scope.name)
   warnAboutJobs(scope, options)
   return retryOnConflict(definition, scope.name, async () => {
     const entry = await server.store.head(resourceName(definition), objectKey(scope), scope.signal)

@@ -1,11 +1,11 @@
-// The bootstrap objects of every server: the system namespaces, and with RBAC the roles and bindings that Kubernetes
-// ships.
+// The bootstrap objects of every server: the system namespaces and priority classes, and with RBAC the roles and
+// bindings that Kubernetes ships.
 import { asJson, formatKey, keyOf, parseApiVersion } from '@fairlead/kube'
 import type { JsonObject, KubeObject, ManagedFieldsEntry, MutableJsonObject } from '@fairlead/kube'
 import type { ServerDependencies } from '../handlers/server-dependencies.ts'
 import { timestamp } from '../objects/timestamp.ts'
 import { storedForm } from '../objects/object-form.ts'
-import { resourceName } from '@fairlead/builtin-kinds'
+import { resourceName, systemPriorityClasses } from '@fairlead/builtin-kinds'
 import { StoreError } from '../storage/store.ts'
 import { bootstrapPolicy } from '../auth/rbac/bootstrap-policy.ts'
 import { systemNamespaces } from '../objects/namespace-rules.ts'
@@ -18,6 +18,7 @@ export function writeBootstrapObjects(
 ): Promise<void> {
   return createMissing(server, [
     ...systemNamespaces.map(newNamespace),
+    ...systemPriorityClasses,
     ...(rbac === undefined ? [] : bootstrapPolicy()),
   ])
 }
@@ -66,7 +67,9 @@ function managers(object: KubeObject, time: string): ManagedFieldsEntry[] {
   const own: MutableJsonObject = isAggregated
     ? { 'f:aggregationRule': { '.': {}, 'f:clusterRoleSelectors': {} } }
     : Object.fromEntries(
-        ['roleRef', 'rules', 'subjects'].filter((name) => json[name] !== undefined).map((name) => [`f:${name}`, {}]),
+        ['description', 'preemptionPolicy', 'roleRef', 'rules', 'subjects', 'value']
+          .filter((name) => json[name] !== undefined)
+          .map((name) => [`f:${name}`, {}]),
       )
   const metadata = Object.fromEntries(
     (['annotations', 'labels'] as const).flatMap((name): [string, JsonObject][] => {

@@ -1,4 +1,4 @@
-// Leases, nodes, quotas, priority and runtime classes: kinds of the control plane with few rules of their own.
+// Leases, nodes, quotas and runtime classes: kinds of the control plane with few rules of their own.
 import type { FieldError, JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
 import { fieldErrors, fieldPath, labelValue, qualifiedName } from '@fairlead/kube'
 import type { Draft, Strategy } from '../definition/strategy.ts'
@@ -187,25 +187,6 @@ export const limitRangeStrategy: Strategy = {
   validateUpdate: limitRangeErrors,
 }
 
-/** The strategy of PriorityClasses. */
-export const priorityClassStrategy: Strategy = {
-  allowCreateOnUpdate: false,
-  tracksGeneration: true,
-  keepsGeneration: true,
-  applyDefaults(object) {
-    fill(object, { preemptionPolicy: 'PreemptLowerPriority' })
-  },
-  validate: priorityErrors,
-  validateUpdate: (object, old) => [
-    ...(numberAt(object, 'value') === numberAt(old, 'value')
-      ? []
-      : [fieldErrors.forbidden('value', 'may not be changed in an update.')]),
-    ...(stringAt(object, 'preemptionPolicy') === stringAt(old, 'preemptionPolicy')
-      ? []
-      : immutable('preemptionPolicy', stringAt(object, 'preemptionPolicy'), stringAt(old, 'preemptionPolicy'))),
-  ],
-}
-
 /** The strategy of RuntimeClasses. */
 export const runtimeClassStrategy: Strategy = {
   allowCreateOnUpdate: true,
@@ -302,30 +283,4 @@ function rangeChangeErrors(object: KubeObject, old: KubeObject): FieldError[] {
   return before.length === 0 || before.join() === now.join()
     ? []
     : [fieldErrors.forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid')]
-}
-
-const highestUserPriority = 1_000_000_000
-
-function priorityErrors(object: KubeObject): FieldError[] {
-  const name = object.metadata.name ?? ''
-  const value = numberAt(object, 'value') ?? 0
-  const errors: FieldError[] = []
-  if (name.startsWith('system-')) {
-    if (!['system-cluster-critical', 'system-node-critical'].includes(name)) {
-      errors.push(
-        fieldErrors.forbidden(
-          'metadata.name',
-          `priority class names with 'system-' prefix are reserved for system use only. error: ${name} is not a known system priority class`,
-        ),
-      )
-    }
-  } else if (value > highestUserPriority) {
-    errors.push(
-      fieldErrors.forbidden('value', `maximum allowed value of a user defined priority is ${highestUserPriority}`),
-    )
-  }
-  return [
-    ...errors,
-    ...oneOf('preemptionPolicy', stringAt(object, 'preemptionPolicy'), ['PreemptLowerPriority', 'Never'], 'required'),
-  ]
 }

@@ -1,7 +1,7 @@
 // Pods: defaults, admission plugins, updates and graceful deletion.
 import type { FieldError, JsonObject, KubeObject, MutableJsonObject } from '@fairlead/kube'
-import { fieldErrors, forbidden } from '@fairlead/kube'
-import type { Draft, Strategy, WriteContext } from '../definition/strategy.ts'
+import { fieldErrors } from '@fairlead/kube'
+import type { Draft, Strategy } from '../definition/strategy.ts'
 import {
   draftAt,
   draftsAt,
@@ -9,7 +9,6 @@ import {
   fill,
   fillStrings,
   flagAt,
-  has,
   numberAt,
   objectAt,
   objectsAt,
@@ -22,6 +21,7 @@ import { podChangeErrors, withEphemeralContainers, withResources } from './pod-c
 import { podSpecErrors, standalonePodErrors } from './pod-spec-validation.ts'
 import { podStatusErrors } from './pod-status-validation.ts'
 import { hostNameWarnings, podWarnings } from './pod-warnings.ts'
+import { resolvePriority } from './pod-priority.ts'
 import { applyRuntimeClass, refuseOwnOverhead } from './runtime-class.ts'
 import { qualityOfService } from './quality-of-service.ts'
 
@@ -55,7 +55,7 @@ export const podStrategy: Strategy = {
   },
   admit(object, old, context) {
     const spec = ensureAt(object, 'spec')
-    if (old === undefined) resolvePriority(spec, object, context)
+    if (old === undefined) resolvePriority(spec, stringAt(object, 'metadata', 'name'), context)
     addDefaultTolerations(spec)
     if (old === undefined) applyRuntimeClass(spec, object, context)
   },
@@ -137,39 +137,6 @@ function addDefaultTolerations(spec: MutableJsonObject): void {
 function tolerates(toleration: JsonObject, key: string): boolean {
   const named = stringAt(toleration, 'key')
   return (named === key || named === '') && ['', 'NoExecute'].includes(stringAt(toleration, 'effect'))
-}
-
-/** The built-in priority classes, which are not stored. */
-const systemPriorities: ReadonlyMap<string, number> = new Map([
-  ['system-cluster-critical', 2_000_000_000],
-  ['system-node-critical', 2_000_001_000],
-])
-
-/** The admission plugin Priority: the class name sets the priority. */
-function resolvePriority(spec: MutableJsonObject, object: JsonObject, context: WriteContext): void {
-  const className = stringAt(spec, 'priorityClassName')
-  const stored = className === '' ? undefined : context.read('priorityclasses.scheduling.k8s.io', className)
-  const priority = className === '' ? 0 : (numberAt(stored, 'value') ?? systemPriorities.get(className))
-  const name = stringAt(object, 'metadata', 'name')
-  if (priority === undefined)
-    throw forbidden({ group: '', plural: 'pods' }, name, `no PriorityClass with name ${className} was found`)
-  if (has(spec, 'priority') && numberAt(spec, 'priority') !== priority) {
-    throw forbidden(
-      { group: '', plural: 'pods' },
-      name,
-      `the integer value of priority (${numberAt(spec, 'priority')}) must not be provided in pod spec; priority admission controller computed ${priority} from the given PriorityClass name`,
-    )
-  }
-  spec['priority'] = priority
-  const policy = stringAt(stored, 'preemptionPolicy') || 'PreemptLowerPriority'
-  if (has(spec, 'preemptionPolicy') && spec['preemptionPolicy'] !== policy) {
-    throw forbidden(
-      { group: '', plural: 'pods' },
-      name,
-      `the string value of PreemptionPolicy (${stringAt(spec, 'preemptionPolicy')}) must not be provided in pod spec; priority admission controller computed ${policy} from the given PriorityClass name`,
-    )
-  }
-  spec['preemptionPolicy'] = policy
 }
 
 /** Returns the condition of a gated pod on create. */

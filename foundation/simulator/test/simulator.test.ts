@@ -2,11 +2,11 @@ import { ApiServer } from '@fairlead/apiserver'
 import { Client, Deployment, KubeEvent, kind } from '@fairlead/client'
 import { Manager } from '@fairlead/controller'
 import { FakeClock } from '@fairlead/kube'
-import type { KubeObject } from '@fairlead/kube'
+import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { RulesError, Simulator, parseRules } from '@fairlead/simulator'
 import { describe, expect, test } from 'vitest'
 
-const Job = kind('batch/v1', 'Job')
+const Autoscaler = kind<KubeObject & { readonly status?: JsonObject }>('autoscaling/v2', 'HorizontalPodAutoscaler')
 
 interface Setup extends AsyncDisposable {
   readonly client: Client
@@ -96,26 +96,26 @@ describe('the simulator', () => {
 
   test('rules apply in order, a time alone changes nothing, and a change that is undone is made again', async () => {
     await using run = await start(`
-- {apiVersion: batch/v1, kind: Job, delay: 1s, status: {startTime: "$(now)", active: 1}}
+- {apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, delay: 1s, status: {lastScaleTime: "$(now)", currentReplicas: 1, desiredReplicas: 1}}
 `)
-    const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'a', image: 'a' }] } }
     await run.client.create({
-      apiVersion: 'batch/v1',
-      kind: 'Job',
+      apiVersion: 'autoscaling/v2',
+      kind: 'HorizontalPodAutoscaler',
       metadata: { name: 'a', namespace: 'default' },
-      spec: { template },
+      spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'a' }, maxReplicas: 3 },
     })
-    const pass = async (ms: number): Promise<KubeObject> => {
+    const pass = async (ms: number): Promise<KubeObject & { readonly status?: JsonObject }> => {
       await settled()
       await run.clock.advance(ms)
       await settled()
-      return run.client.get(Job, 'default/a')
+      return run.client.get(Autoscaler, 'default/a')
     }
     const first = await pass(1000)
-    expect(first.status).toMatchObject({ startTime: '2026-03-01T10:00:01Z', active: 1 })
+    expect(first.status).toMatchObject({ lastScaleTime: '2026-03-01T10:00:01Z', currentReplicas: 1 })
     expect((await pass(60_000)).metadata.resourceVersion).toBe(first.metadata.resourceVersion)
-    await run.client.patch(Job, 'default/a', { merge: { status: { active: null } } }, { subresource: 'status' })
-    expect((await pass(1000)).status).toMatchObject({ active: 1 })
+    const undone = { merge: { status: { currentReplicas: 2 } } }
+    await run.client.patch(Autoscaler, 'default/a', undone, { subresource: 'status' })
+    expect((await pass(1000)).status).toMatchObject({ currentReplicas: 1 })
   })
 
   test('guards order phases; a guard on a missing field is false', async () => {

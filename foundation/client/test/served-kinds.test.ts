@@ -1,9 +1,9 @@
 // The kinds of a server by the names that kubectl takes.
 import { ApiServer } from '@fairlead/apiserver'
-import { kindNamed, servedKinds } from '@fairlead/client'
+import { CustomResourceDefinition, kindNamed, servedKinds } from '@fairlead/client'
 import type { ServedKind } from '@fairlead/client'
-import { installDefinitions } from '@fairlead/controller'
-import type { KubeObject } from '@fairlead/kube'
+import { isConditionTrue } from '@fairlead/kube'
+import type { Condition, KubeObject } from '@fairlead/kube'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 const version = (name: string, storage: boolean) => ({
@@ -24,7 +24,8 @@ let server: ApiServer
 let kinds: readonly ServedKind[]
 beforeAll(async () => {
   server = await ApiServer.start()
-  await installDefinitions(server.client(), [
+  const client = server.client()
+  const definitions = [
     definition('a.dev', { kind: 'Application', plural: 'applications', singular: 'application', shortNames: ['app'] }, [
       version('v1', true),
     ]),
@@ -33,7 +34,12 @@ beforeAll(async () => {
       version('v1beta1', false),
     ]),
     definition('c.dev', { kind: 'Event', plural: 'events', singular: 'event' }, [version('v1', true)]),
-  ])
+  ]
+  for (const one of definitions) await client.create(one)
+  for (const { metadata } of definitions)
+    await client.waitFor(CustomResourceDefinition, metadata.name!, ({ status }) =>
+      isConditionTrue((status as { conditions?: readonly Condition[] } | undefined)?.conditions, 'Established'),
+    )
   kinds = await servedKinds(server.client())
 })
 afterAll(() => server[Symbol.asyncDispose]())

@@ -3,10 +3,15 @@ import type { FunctionReference, FunctionRunner } from '@fairlead/packages'
 import { renderPackage } from '@fairlead/packages'
 import type { JsonObject } from '@fairlead/kube'
 import { stringifyYaml, yamlDialect, yamlLibrary } from '@fairlead/kube'
-import type { Document, YAMLMap, YAMLSeq } from 'yaml'
 import type { Case } from '../case-file.ts'
 import type { Disagreement } from '../comparison.ts'
 import { sameSet, sameValue } from '../comparison.ts'
+
+/** The library of @fairlead/kube. */
+type Yaml = ReturnType<typeof yamlLibrary>
+type Document = ReturnType<Yaml['parseDocument']>
+type YAMLMap = InstanceType<Yaml['YAMLMap']>
+type YAMLSeq = Omit<InstanceType<Yaml['YAMLSeq']>, 'items'> & { items: YAMLMap[] }
 
 /** The behaviour of a test function. */
 interface TestFunction {
@@ -32,7 +37,7 @@ export async function playRender(input: Case['input'], want: Case['want']): Prom
       const name = namesOf(image).find((one) => Object.hasOwn(functions, one))
       if (name === undefined) throw new Error(`the case has no function ${image}`)
       const document = yamlLibrary().parseDocument(list, yamlDialect)
-      const items = (document.get('items') as YAMLSeq<YAMLMap> | undefined)?.items ?? []
+      const items = (document.get('items') as YAMLSeq | undefined)?.items ?? []
       const paths = items.map((item) => pathOf(item) ?? null)
       calls.push({ function: name, package: packages.at(-1) || '.', paths })
       return Promise.resolve({ resourceList: output(functions[name]!, list, document), stderr: '', exitCode: 0 })
@@ -70,13 +75,9 @@ function pathOf(item: YAMLMap): string | undefined {
 }
 
 /** Returns the output of a function. What it does not change stays as it is written. */
-function output(
-  { does, object, kind, name, path, text }: TestFunction,
-  list: string,
-  document: Document.Parsed,
-): string {
+function output({ does, object, kind, name, path, text }: TestFunction, list: string, document: Document): string {
   if (does === 'record') return list
-  const sequence = document.get('items') as YAMLSeq<YAMLMap>
+  const sequence = document.get('items') as YAMLSeq
   const { items } = sequence
   if (does === 'add') items.push(mapOf(stringifyYaml(object!)))
   else if (does === 'remove')

@@ -44,6 +44,26 @@ async function cloud(): Promise<Cloud> {
 
 const arn = 'arn:aws:iam::123456789012:role/r'
 
+test('what is seeded has been there for long: the delays of the script are over for it', async () => {
+  await using fake = await cloud()
+  fake.aws.script({ rolePropagation: 5000, iamVisibility: 5000, endpointCreating: 5000 })
+  fake.aws.seed('eu-west-1', {
+    roles: [{ RoleName: 'r', AssumeRolePolicyDocument: trust }],
+    models: [{ ModelName: 'm', ExecutionRoleArn: arn }],
+    endpointConfigs: [{ EndpointConfigName: 'c', ProductionVariants: [{ VariantName: 'v', ModelName: 'm' }] }],
+    endpoints: [{ EndpointName: 'e', EndpointConfigName: 'c' }],
+  })
+  expect(await fake.manager('Role').read({ name: 'r' }, {})).toMatchObject({ arn })
+  const endpoint = await fake.manager('Endpoint').read({ endpointName: 'e' }, {})
+  expect(endpoint).toMatchObject({ status: { endpointStatus: 'InService' } })
+  const models = fake.manager('Model')
+  await models.create({ modelName: 'm2', executionRoleARN: arn }, {})
+  await fake.manager('Role').create({ name: 'new', assumeRolePolicyDocument: trust }, {})
+  await expect(models.create({ modelName: 'm3', executionRoleARN: `${arn.slice(0, -1)}new` }, {})).rejects.toThrow(
+    'Could not assume role',
+  )
+})
+
 test('a role is created, read, given policies and deleted with them', async () => {
   await using fake = await cloud()
   const policies = fake.manager('Policy')

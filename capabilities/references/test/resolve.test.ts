@@ -164,6 +164,7 @@ describe('readiness of a referent', () => {
 describe('references to another namespace', () => {
   const spec = ref({ name: 'ec', namespace: 'b' })
   test.each<[Permission, string, string | undefined]>([
+    ['open', 'Resolved', 'ec-1'],
     ['granted', 'Resolved', 'ec-1'],
     ['denied', 'CrossNamespaceDenied', undefined],
     ['unknown', 'ReferentKindUnavailable', undefined],
@@ -175,6 +176,10 @@ describe('references to another namespace', () => {
     expect(outcome.spec?.['endpointConfigName']).toBe(value)
     expect(referencesCondition('ACK.ReferencesResolved', outcome)?.reason).toBe(reason)
     expect(reads).toBe(value === undefined ? 0 : 1)
+    // Only what the namespace has not allowed may stop to cross.
+    expect(outcome.advisories.map((one) => one.reason)).toEqual(
+      permission === 'open' ? ['CrossNamespaceOptInRequired'] : [],
+    )
   })
 })
 

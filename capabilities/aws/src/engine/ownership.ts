@@ -41,7 +41,11 @@ export async function deniedHolder(input: ReconcileInput, observed: Observed): P
   const { id, manager, referents } = input
   if (input.holders === undefined || observed.arn === undefined) return undefined
   const others = input.holders(observed.arn, await creatorOf(manager, observed))
-  return others.find((other) => other.namespace !== id.namespace && referents.permission(id, other) !== 'granted')
+  return others.find((other) => {
+    if (other.namespace === id.namespace) return false
+    const permission = referents.permission(id, other)
+    return permission === 'denied' || permission === 'unknown'
+  })
 }
 
 /** Returns the UID of the object that a resource was created for. */

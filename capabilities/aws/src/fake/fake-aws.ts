@@ -36,6 +36,9 @@ export interface Seed {
   readonly endpoints?: readonly Fields[]
 }
 
+/** Age of what is seeded, in milliseconds. */
+const seedAge = 24 * 3600 * 1000
+
 /** Calls that the log keeps. */
 const longestLog = 10_000
 
@@ -50,6 +53,7 @@ export class FakeAws {
   readonly #regions = new Map<string, FakeSageMaker>()
   readonly #failed = new Map<string, number>()
   #script: Script
+  #isSeeding = false
 
   constructor({ clock, account = '123456789012', script = {} }: FakeAwsOptions) {
     this.#clock = clock
@@ -57,8 +61,9 @@ export class FakeAws {
     this.#script = { ...quickScript, ...script }
     this.#context = {
       account,
-      now: () => clock.now(),
-      script: () => this.#script,
+      now: () => clock.now() - (this.#isSeeding ? seedAge : 0),
+      script: () =>
+        this.#isSeeding ? { ...quickScript, failingEndpoints: this.#script.failingEndpoints } : this.#script,
       violation: (message) => void this.violations.push(message),
     }
     this.#iam = new FakeIam(this.#context)
@@ -79,13 +84,21 @@ export class FakeAws {
     this.violations.length = 0
   }
 
-  /** Creates what a seed lists, in a region. Throws FakeError for what cannot be created. */
+  /**
+   * Creates what a seed lists, in a region, as if it had been there for a day: the delays of the script are over.
+   * Throws FakeError for what cannot be created.
+   */
   seed(region: string, { policies = [], roles = [], models = [], endpointConfigs = [], endpoints = [] }: Seed): void {
-    for (const input of policies) this.#run('iam', region, 'CreatePolicy', input)
-    for (const input of roles) this.#run('iam', region, 'CreateRole', input)
-    for (const input of models) this.#run('sagemaker', region, 'CreateModel', input)
-    for (const input of endpointConfigs) this.#run('sagemaker', region, 'CreateEndpointConfig', input)
-    for (const input of endpoints) this.#run('sagemaker', region, 'CreateEndpoint', input)
+    this.#isSeeding = true
+    try {
+      for (const input of policies) this.#run('iam', region, 'CreatePolicy', input)
+      for (const input of roles) this.#run('iam', region, 'CreateRole', input)
+      for (const input of models) this.#run('sagemaker', region, 'CreateModel', input)
+      for (const input of endpointConfigs) this.#run('sagemaker', region, 'CreateEndpointConfig', input)
+      for (const input of endpoints) this.#run('sagemaker', region, 'CreateEndpoint', input)
+    } finally {
+      this.#isSeeding = false
+    }
   }
 
   /** Makes a call. Throws FakeError for one that is refused. */

@@ -10,8 +10,11 @@ export type Lookup =
   | { readonly state: 'absent' }
   | { readonly state: 'unknown'; readonly message: string }
 
-/** Decision of a namespace on references from other namespaces. `unknown`: the grants cannot be read now. */
-export type Permission = 'granted' | 'denied' | 'unknown'
+/**
+ * Decision on references from other namespaces. `open`: any may cross, whatever the namespace says; `granted`: a
+ * ReferenceGrant there allows it; `unknown`: the grants cannot be read now.
+ */
+export type Permission = 'open' | 'granted' | 'denied' | 'unknown'
 
 /**
  * A cycle among objects. `Synced`: every reference of it waits for Synced, so that none of them can

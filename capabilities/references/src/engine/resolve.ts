@@ -196,7 +196,8 @@ class Resolver {
         reason: 'ReferentKindUnavailable',
         message: 'is in another namespace, and its ReferenceGrants cannot be read now',
       }
-    if (permission === 'granted') {
+    if (permission === 'granted') return undefined
+    if (permission === 'open') {
       this.advisories.push({
         reason: 'CrossNamespaceOptInRequired',
         message: `${formatId(referent)} is in another namespace; a ReferenceGrant there keeps the reference valid`,

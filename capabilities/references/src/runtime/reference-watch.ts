@@ -75,7 +75,7 @@ export class ReferenceWatch<K extends ReferringKind = ReferringKind> implements 
   }
 
   permission(from: ObjectId, to: ObjectId): Permission {
-    if (this.#grants === undefined) return 'granted'
+    if (this.#grants === undefined) return 'open'
     const grants = this.#grants.read()
     if (!grants.known) return 'unknown'
     return isGranted(grants.objects.list({ namespace: to.namespace }), from, to) ? 'granted' : 'denied'

@@ -25,14 +25,39 @@ export async function kindRelations(
   const lists = await Promise.all(
     referring.map(async ({ group, version, kind, rows }) => {
       const { objects } = await read.list({ apiVersion: apiVersionOf(group, version), kind })
-      return objects
-        .filter((other) => edgesOf(idOf(other), specOf(other), rows).some((one) => idKey(one.to) === idKey(id)))
-        .map((other) => reference(other, id, to))
+      return (referrersIn(objects, rows).get(idKey(id)) ?? []).map((other) => reference(other, id, to))
     }),
   )
   const named = own === undefined ? [] : edgesOf(id, specOf(object), own.rows)
   const kindsNamed = own?.rows.flatMap((row) => [row, ...(row.kinds ?? [])]) ?? []
   return [...named.map((one) => reference(object, one.to, referenceTo(one.to, kindsNamed))), ...lists.flat()]
+}
+
+type Referrers = ReadonlyMap<string, readonly KubeObject[]>
+
+/** The objects of a list by the ids that they refer to, of each list and rows once. */
+const known = new WeakMap<ReferringKind['rows'], WeakMap<readonly KubeObject[], Referrers>>()
+
+function referrersIn(objects: readonly KubeObject[], rows: ReferringKind['rows']): Referrers {
+  const ofRows = known.get(rows) ?? new WeakMap<readonly KubeObject[], Referrers>()
+  known.set(rows, ofRows)
+  let found = ofRows.get(objects)
+  if (found === undefined) {
+    const byReferent = new Map<string, KubeObject[]>()
+    for (const object of objects)
+      for (const key of new Set(edgesOf(idOf(object), specOf(object), rows).map(({ to }) => idKey(to))))
+        append(byReferent, key, object)
+    found = byReferent
+    ofRows.set(objects, found)
+  }
+  return found
+}
+
+/** Adds a value to the list of a key. */
+export function append<T>(lists: Map<string, T[]>, key: string, value: T): void {
+  const list = lists.get(key)
+  if (list === undefined) lists.set(key, [value])
+  else list.push(value)
 }
 
 /** Returns the edge of a reference; it holds when its controller has recorded the value. */

@@ -1,7 +1,7 @@
 // The edges of references in the graph of derived objects. Start with relations.
 import { CustomResourceDefinition } from '@fairlead/client'
 import type { ServedKind } from '@fairlead/client'
-import { objectReference } from '@fairlead/controller'
+import { objectReference, referenceKey } from '@fairlead/controller'
 import type { ObjectReader, Relation, RelationSource } from '@fairlead/controller'
 import { SelectorError, longLabelValue, parseApiVersion, selectorFrom, staleness } from '@fairlead/kube'
 import type { KubeObject } from '@fairlead/kube'
@@ -15,7 +15,7 @@ import { valueAt } from '../engine/occurrences.ts'
 import { edgesOf } from '../engine/reference-index.ts'
 import type { ReferringKind } from '../engine/reference-table.ts'
 import { declaredReferences } from '../offline/referring-kind.ts'
-import { idOf, kindRelations, referenceTo } from './kind-relations.ts'
+import { append, idOf, kindRelations, referenceTo } from './kind-relations.ts'
 import type { ReferenceRuleObject } from './kinds.ts'
 import { referenceRuleKind } from './kinds.ts'
 
@@ -83,16 +83,35 @@ async function ruleRelations(object: KubeObject, read: ObjectReader): Promise<re
     const isTarget = isOfKind(id, target)
     const isSource = isOfKind(id, source)
     if (!isRule && !isTarget && !isSource) return []
-    const targets = isTarget && !isSource ? [object] : (await read.list(target)).objects
-    const edges = targets.filter((one) => isSelected(one, rule)).flatMap((one) => targetEdges(one, rule, served))
-    return edges.filter(({ from, to }) =>
-      [from, to].some(
-        ({ apiVersion, kind, namespace = '', name }) =>
-          idKey({ group: parseApiVersion(apiVersion).group, kind, namespace, name }) === idKey(id),
-      ),
-    )
+    if (isTarget && !isSource) return isSelected(object, rule) ? targetEdges(object, rule, served) : []
+    const { objects } = await read.list(target)
+    return edgesByEnd(rule, objects, served).get(idKey(id)) ?? []
   })
   return (await Promise.all(found)).flat()
+}
+
+type EdgesByEnd = ReadonlyMap<string, readonly Relation[]>
+
+/** The edges of the targets of a rule by their ends, of each rule and list once. */
+const edgesOfRules = new WeakMap<ReferenceRuleObject, WeakMap<readonly KubeObject[], EdgesByEnd>>()
+
+function edgesByEnd(
+  rule: ReferenceRuleObject,
+  targets: readonly KubeObject[],
+  served: readonly ServedKind[],
+): EdgesByEnd {
+  const ofRule = edgesOfRules.get(rule) ?? new WeakMap<readonly KubeObject[], EdgesByEnd>()
+  edgesOfRules.set(rule, ofRule)
+  let found = ofRule.get(targets)
+  if (found === undefined) {
+    const byEnd = new Map<string, Relation[]>()
+    for (const target of targets)
+      for (const edge of isSelected(target, rule) ? targetEdges(target, rule, served) : [])
+        for (const end of new Set([edge.from, edge.to].map(referenceKey))) append(byEnd, end, edge)
+    found = byEnd
+    ofRule.set(targets, found)
+  }
+  return found
 }
 
 /** Returns the edges from a target with a reference to its source and to the rule. */

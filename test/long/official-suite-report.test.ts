@@ -1,7 +1,7 @@
 // Reading the list of skipped specs and the report of the official end-to-end suite, which itself runs in `npm run
 // test:long` only.
 import { describe, expect, test } from 'vitest'
-import { readOtherSpecs, readSkippedSpecs, specsOf } from './official-suite-report.ts'
+import { readOtherSpecs, readRestSpecs, readSkippedSpecs, specsOf } from './official-suite-report.ts'
 
 const skipped = readSkippedSpecs(new URL('official-suite-skipped.json', import.meta.url))
 
@@ -41,6 +41,14 @@ test('the pattern of the specs of other groups matches exactly these', () => {
   expect(`Kubernetes e2e suite ${name}`).toMatch(new RegExp(others.pattern))
   expect(`Kubernetes e2e suite ${name} twice`).not.toMatch(new RegExp(others.pattern))
   expect([...others.names].filter((one) => one.startsWith('[sig-api-machinery]'))).toEqual([])
+})
+
+test('a spec of sig-apps, sig-auth and sig-cli either runs or has a reason why it does not', () => {
+  const others = readOtherSpecs(new URL('official-suite-others.json', import.meta.url))
+  const rest = readRestSpecs(new URL('official-suite-rest.json', import.meta.url))
+  expect([...rest.names].filter((name) => others.names.has(name))).toEqual([])
+  const suite = [...others.names, ...rest.names, '[sig-apps] a new one', '[sig-storage] a new one']
+  expect(rest.unlisted(suite, others)).toEqual(['[sig-apps] a new one'])
 })
 
 test('reads names and results from a JUnit report', () => {

@@ -75,6 +75,30 @@ export function readOtherSpecs(path: URL): OtherSpecs {
   return { names: new Set(specs), pattern: specs.map(wholeName).join('|') }
 }
 
+/** The specs of the groups below that do not run, each with its reason. */
+export interface RestSpecs {
+  readonly names: ReadonlySet<string>
+  /** Returns the specs of a suite in these groups that are neither here nor among those that run. */
+  unlisted(specs: readonly string[], others: OtherSpecs): string[]
+}
+
+/** Groups of which each spec is listed: it runs, or has a reason why it does not. */
+const listedGroups = ['[sig-apps]', '[sig-auth]', '[sig-cli]']
+
+/** Reads the specs that do not run. `specs` maps full names to reasons. */
+export function readRestSpecs(path: URL): RestSpecs {
+  const { specs } = JSON.parse(readFileSync(path, 'utf8')) as { specs: Record<string, string> }
+  const names = new Set(Object.keys(specs))
+  return {
+    names,
+    unlisted: (suite, others) =>
+      suite.filter(
+        (name) =>
+          listedGroups.some((group) => name.startsWith(`${group} `)) && !names.has(name) && !others.names.has(name),
+      ),
+  }
+}
+
 /** Ginkgo matches against the description of the suite, a space and the name. */
 function wholeName(name: string): string {
   return `${escapeRe2(name)}$`

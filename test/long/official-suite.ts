@@ -1,6 +1,7 @@
 // The official end-to-end suite of Kubernetes (E2E_TEST names its binary `e2e.test`, of 1.35) on the embedded server:
 // every spec of API machinery but those of `official-suite-skipped.json`, which need pods, controllers of others or
-// features that a default server has off, and those of other groups that `official-suite-others.json` names. Takes
+// features that a default server has off, and those of other groups that `official-suite-others.json` names;
+// `official-suite-rest.json` says why the others of sig-apps, sig-auth and sig-cli do not run. Takes
 // about 20 minutes; `--focus` runs those alone that match a regular expression. `--try-skipped` runs the skipped specs
 // instead, each of which must still fail.
 import { spawn } from 'node:child_process'
@@ -12,11 +13,12 @@ import { ApiServer } from '@fairlead/apiserver'
 import { judge, readExceptions } from '../conformance/exceptions.ts'
 import { findKubectl } from '../support/kubectl.ts'
 import { Checks } from './checks.ts'
-import { readOtherSpecs, readSkippedSpecs, specsOf } from './official-suite-report.ts'
+import { readOtherSpecs, readRestSpecs, readSkippedSpecs, specsOf } from './official-suite-report.ts'
 
 const sig = '[sig-api-machinery]'
 const skipped = readSkippedSpecs(new URL('official-suite-skipped.json', import.meta.url))
 const others = readOtherSpecs(new URL('official-suite-others.json', import.meta.url))
+const rest = readRestSpecs(new URL('official-suite-rest.json', import.meta.url))
 
 async function main(): Promise<void> {
   const options = {
@@ -90,7 +92,8 @@ function run(binary: string, args: readonly string[]): Promise<void> {
 /** Compares the results, a JUnit report, with the known differences and the skipped specs. */
 function report(junit: string, triedSkipped: boolean): void {
   const checks = new Checks()
-  const specs = specsOf(junit).filter(({ name }) => name.startsWith(sig) || others.names.has(name))
+  const suite = specsOf(junit)
+  const specs = suite.filter(({ name }) => name.startsWith(sig) || others.names.has(name))
   const results = specs.flatMap(({ name, status }) =>
     status === 'skipped' ? [] : [{ name, passed: status === 'passed' }],
   )
@@ -106,6 +109,11 @@ function report(junit: string, triedSkipped: boolean): void {
       checks.check(false, `is listed as skipped, but the suite has no such spec: ${name}`)
     for (const name of others.names)
       checks.check(names.has(name), `is listed to be run, but the suite has no such spec: ${name}`)
+    const all = suite.map(({ name }) => name)
+    for (const name of rest.unlisted(all, others))
+      checks.check(false, `neither runs nor has a reason why it does not: ${name}`)
+    for (const name of rest.names)
+      checks.check(all.includes(name), `has a reason why it does not run, but the suite has no such spec: ${name}`)
   }
   checks.check(results.length > 0, 'the official suite ran nothing')
   console.log(`${results.filter(({ passed }) => passed).length} of ${results.length} specs of the official suite pass`)

@@ -89,7 +89,7 @@ describe('CEL evaluation', () => {
     ['"abc".reverse()', 'cba'],
     ['strings.quote("a\\"b\\n")', '"a\\"b\\n"'],
     ['"%s|%d|%.2f|%x|%b|%%".format(["a", 42, 1.5, 255, 5])', 'a|42|1.50|ff|101|%'],
-    ['"%s".format([{"b": [1, true], "a": null}])', '{a: null, b: [1, true]}'],
+    ['"%s".format([{"b": [1, true], "a": null}])', '{"a":null, "b":[1, true]}'],
     ['"abc 123".find("[0-9]+")', '123'],
     ['"a1 b2 c3".findAll("[a-z][0-9]", 2)', ['a1', 'b2']],
     ['s.matches("^[a-c]+$")', true],

@@ -83,7 +83,6 @@ export function customResourceStrategy(crd: CustomResourceDefinition, engine: Ru
     allowUnconditionalUpdate: false,
     hasStatus: hasStatusSubresource(crd),
     tracksGeneration: true,
-    metadataChecks: { isPlainOnCreate: true, onUpdate: ['change', 'plain'], onStatus: ['change', 'plain'] },
   }
 }
 

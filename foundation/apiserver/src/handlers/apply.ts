@@ -12,6 +12,7 @@ import {
   notFound,
   parseJson,
   stringifyJson,
+  unknownError,
   YamlSyntaxError,
 } from '@fairlead/kube'
 import type { JsonObject, JsonValue, MutableJsonObject } from '@fairlead/kube'
@@ -43,11 +44,16 @@ export async function applyObject(
   const { apiVersion } = scope.resource
   if (applied['apiVersion'] !== apiVersion || applied['kind'] !== scope.resource.definition.kind)
     checkAppliedKind(scope, applied)
-  const metadata = isJsonObject(applied['metadata']) ? { ...applied['metadata'] } : {}
-  const configuration: MutableJsonObject = { ...applied, metadata }
+  const given = applied['metadata'] ?? null
+  const metadata = isJsonObject(given) ? { ...given } : {}
+  // Metadata of another type is refused with the other values that do not match the schema.
+  const configuration: MutableJsonObject = {
+    ...applied,
+    metadata: isJsonObject(given) || given === null ? metadata : given,
+  }
   if (metadata['managedFields'] !== undefined && metadata['managedFields'] !== null)
     throw badRequest('metadata.managedFields must be nil')
-  const isNamed = takesName(scope, configuration)
+  const isNamed = takesName(scope, metadata)
   const writing = updateObject(server, scope, {
     dryRun: options.dryRun,
     manager: options.fieldManager,
@@ -87,6 +93,7 @@ export async function applyObject(
         server.registry,
         [],
         merged.metadata.managedFields,
+        (message) => unconvertible(configuration, message),
       )
       setNamespace(scope, object)
       return object
@@ -95,6 +102,18 @@ export async function applyObject(
   const written = await writing
   if (options.fieldValidation === 'Warn') for (const warning of repeated) scope.warnings.push(warning)
   return written
+}
+
+/** Returns the error for a merged object that matches its schema, but not Go's type: wrong base64, say. */
+function unconvertible(configuration: JsonObject, message: string): Error {
+  const { apiVersion, kind, metadata } = configuration
+  const { namespace = '', name = '' } = isJsonObject(metadata) ? metadata : {}
+  const parts = stringOf(apiVersion).split('/')
+  const type = `${parts.length === 2 ? parts[0] : ''}/${parts.at(-1)}, Kind=${stringOf(kind)}`
+  const object = `${stringOf(namespace)}/${stringOf(name)}; ${type}`
+  return unknownError(
+    `failed to convert new object (${object}) to proper version: unable to convert unstructured object to ${type}: error decoding from json: ${message}`,
+  )
 }
 
 function repeatedKeys(repeated: readonly string[]): Error {
@@ -158,8 +177,7 @@ function checkAppliedKind({ resource: { definition, apiVersion } }: RequestScope
  * Checks the name of a configuration against the path. A missing name is that of the object that exists already: it is
  * taken from the path, and false is returned.
  */
-function takesName(scope: RequestScope, configuration: MutableJsonObject): boolean {
-  const metadata = configuration['metadata'] as MutableJsonObject
+function takesName(scope: RequestScope, metadata: MutableJsonObject): boolean {
   const name = metadata['name'] ?? ''
   if (name === '') metadata['name'] = scope.name
   if (metadata['name'] !== scope.name) {

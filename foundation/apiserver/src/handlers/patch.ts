@@ -141,8 +141,8 @@ export async function patchedValue(
 
 /**
  * Decodes a patched document; errors name the patch. The result may be changed, except for `managedFields`: where the
- * document has this very list, which the server made, the result shares it.
- * @throws StatusError 422
+ * document has this very list, which the server made, the result shares it. `refusal` makes another error.
+ * @throws StatusError 422, or what `refusal` makes
  */
 export function decodePatched(
   expected: ExpectedKind,
@@ -152,9 +152,10 @@ export function decodePatched(
   registry: RegistryReader,
   repeated: readonly string[] = [],
   managedFields?: ObjectMeta['managedFields'],
+  refusal?: (message: string) => Error,
 ): { object: JsonObject; warnings: readonly string[] } {
   const refuse = (message: string): Error =>
-    invalid({ group: '', kind: '' }, '', [fieldErrors.invalid('patch', shown(), message)])
+    refusal?.(message) ?? invalid({ group: '', kind: '' }, '', [fieldErrors.invalid('patch', shown(), message)])
   const { kind } = patched
   if (!expected.isUnstructured) {
     const apiVersion = stringOf(patched['apiVersion']) || expected.apiVersion

@@ -40,7 +40,7 @@ export function unsupportedVerb({ resource }: RequestScope, verb: string): Error
 }
 
 function checkRoutePerVerb(scope: RequestScope, verb: string): void {
-  const { definition, version } = scope.resource
+  const { version } = scope.resource
   const isCollection = scope.name === ''
   const isHead = scope.method === 'HEAD'
   if (scope.subresource !== '') {
@@ -49,16 +49,24 @@ function checkRoutePerVerb(scope: RequestScope, verb: string): void {
     if (!subresource.verbs.includes(verb) || isHead) throw methodNotAllowed()
     return
   }
+  // A path that no verb of the resource has is no route: those of what can be created alone, in all namespaces or
+  // named.
+  const ownVerbs = isCollection ? (isEverywhere(scope) ? ['list'] : verbs) : namedVerbs
+  if (!version.verbs.some((own) => ownVerbs.includes(own))) throw resourceNotFound()
   if (isHead || !verbs.includes(verb)) throw methodNotAllowed()
   if (isCollection === namedVerbs.includes(verb)) throw methodNotAllowed()
-  if (definition.namespaced && scope.namespace === '' && verb !== 'list')
-    throw isCollection ? methodNotAllowed() : resourceNotFound()
+  if (isEverywhere(scope) && verb !== 'list') throw isCollection ? methodNotAllowed() : resourceNotFound()
   if (!version.verbs.includes(verb)) throw methodNotAllowed()
+}
+
+/** Reports whether a path is that of a namespaced resource in all namespaces. */
+function isEverywhere({ resource: { definition }, namespace }: RequestScope): boolean {
+  return definition.namespaced && namespace === ''
 }
 
 function checkSharedRoute(scope: RequestScope, verb: string): ServerResponse | undefined {
   const { definition, version } = scope.resource
-  if (definition.namespaced && scope.namespace === '' && verb !== 'list') return pathNotFound()
+  if (isEverywhere(scope) && verb !== 'list') return pathNotFound()
   if (scope.subresource !== '') {
     if (!version.subresources.some(({ name }) => name === scope.subresource)) throw notFound(definition, scope.name)
     if (!customSubresourceVerbs.includes(verb)) throw unsupportedVerb(scope, verb)

@@ -121,7 +121,7 @@ export function negotiateObject(
   if (accept.isAbsent) return { encoding: 'json', transform: undefined, contentType: jsonType }
   for (const { type, parameters } of accept.clauses) {
     for (const candidate of objectTypes) {
-      if (!typeMatches(type, candidate)) continue
+      if (!typeMatches(type, candidate) || !mayStream(candidate, parameters)) continue
       const transform = transformOf(parameters)
       const encoding = encodings[candidate]!
       if (transform !== undefined && !allows(transform, encoding)) continue
@@ -159,6 +159,11 @@ export function bodyEncoding(contentType: string): Encoding | undefined {
 function transformOf(parameters: Readonly<Record<string, string>>): Transform | undefined {
   const { as, g = '', v = '' } = parameters
   return as === undefined ? undefined : { kind: as, group: g, version: v }
+}
+
+/** Returns false for a clause that asks for a stream which the type does not have: YAML has none. */
+export function mayStream(type: string, { stream = '' }: Readonly<Record<string, string>>): boolean {
+  return stream === '' || (stream === 'watch' && type !== yamlType)
 }
 
 function typeMatches(accepted: string, candidate: string): boolean {

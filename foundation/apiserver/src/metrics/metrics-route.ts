@@ -9,8 +9,8 @@ export function metricsRoute(sources: MetricSources, others: () => Promise<strin
   let loaded: Promise<{ contentType: string; text: () => Promise<string> }> | undefined
   return {
     rootPaths: () => ['/metrics'],
-    async handle(request, segments) {
-      if (segments.length !== 1 || segments[0] !== 'metrics') return undefined
+    async handle(request) {
+      if (request.path !== '/metrics') return undefined
       if (request.method !== 'GET') throw methodNotAllowed()
       const { contentType, text } = await (loaded ??= load(sources))
       return {

@@ -45,34 +45,32 @@ export function validateMetadata(definition: ResourceDefinition, metadata: Objec
   }
   const checks = [validateLabels, validateAnnotations, validateOwnerReferences, validateFinalizers]
   for (const check of checks) for (const error of check(metadata)) errors.push(error)
-  if (originRules(definition).requiresKnownFinalizers && strategy.metadataChecks?.isPlainOnCreate !== true)
+  if (originRules(definition).requiresKnownFinalizers && strategy.metadataChecks?.knowsFinalizers !== false)
     errors.push(...validateBuiltinFinalizers(metadata))
   return errors
 }
 
-/** Returns the errors in the metadata of a changed object. */
+/**
+ * Returns the errors in the metadata of a changed object: those of all kinds, and those of the kind's own validation,
+ * which repeat them (recordings patch/finalizers-of-namespaced-kinds).
+ */
 export function validateMetadataUpdate(
-  definition: ResourceDefinition,
+  { strategy }: ResourceDefinition,
   metadata: ObjectMeta,
   old: ObjectMeta,
   isStatus: boolean,
 ): FieldError[] {
-  // The generic update checks what each kind's own validation checks again; causes repeat as often (recordings crud,
-  // patch).
-  const changes = metadataChanges(metadata, old)
-  const values = valueErrors(metadata)
-  const { metadataChecks } = definition.strategy
-  const checks = (isStatus ? metadataChecks?.onStatus : metadataChecks?.onUpdate) ?? ['change']
-  const again = checks.flatMap((check) =>
-    check === 'change'
-      ? [...values, ...changes]
-      : [...values, ...validateFinalizers(metadata), ...(check === 'full' ? validateBuiltinFinalizers(metadata) : [])],
-  )
-  return [...changes, ...values, ...again]
-}
-
-function valueErrors(metadata: ObjectMeta): FieldError[] {
-  return [...validateLabels(metadata), ...validateAnnotations(metadata), ...validateOwnerReferences(metadata)]
+  const values = [...validateLabels(metadata), ...validateAnnotations(metadata), ...validateOwnerReferences(metadata)]
+  const ofObject = [...values, ...validateFinalizers(metadata)]
+  const ofChange = [...metadataChanges(metadata, old), ...values]
+  const { metadataChecks } = strategy
+  const unknown = metadataChecks?.knowsFinalizers === true ? validateBuiltinFinalizers(metadata) : []
+  const own = (isStatus ? metadataChecks?.onStatus : metadataChecks?.onUpdate) ?? ['change']
+  return [
+    ...ofObject,
+    ...ofChange,
+    ...own.flatMap((check) => [...(check === 'object' ? ofObject : ofChange), ...unknown]),
+  ]
 }
 
 /** Returns warnings about finalizers of custom resources, which are not errors. */

@@ -5,6 +5,7 @@ import type { ServerRequest } from '../http/message.ts'
 import {
   Accept,
   isAcceptableRoute,
+  mayStream,
   negotiateObject,
   negotiateStream,
   objectTypes,
@@ -88,7 +89,7 @@ export class OutputNegotiation {
   /** Returns the form of an error: the first media type that fits, JSON without one. */
   get error(): ResponseForm {
     for (const { type, parameters } of this.#accept.clauses) {
-      if (parameters['as'] !== undefined) continue
+      if (parameters['as'] !== undefined || !mayStream(type, parameters)) continue
       if (type === 'application/json' || type === '*/*' || type === 'application/*') break
       if (type === 'application/yaml') return { encoding: 'yaml', pretty: false, encodeProtobuf: undefined }
       if (type === protobufType && this.#encodeProtobuf !== undefined) {

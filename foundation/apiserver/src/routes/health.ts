@@ -17,7 +17,7 @@ export function healthRoute(checks: readonly HealthCheck[]): Route {
   return {
     rootPaths: () => [...roots].flatMap((root) => [`/${root}`, ...checks.map(({ name }) => `/${root}/${name}`)]),
     handle(request, [root, name, ...rest]) {
-      if (root === undefined || !roots.has(root) || rest.length > 0) return undefined
+      if (root === undefined || !roots.has(root) || rest.length > 0 || request.path.endsWith('/')) return undefined
       if (name !== undefined) {
         const check = checks.find((candidate) => candidate.name === name)
         if (check === undefined) return undefined

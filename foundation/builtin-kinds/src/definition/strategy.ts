@@ -31,16 +31,13 @@ export interface WriteContext {
 /** Errors; a promise of them where the validation of a large object yields to other requests. */
 export type Validation = readonly FieldError[] | Promise<readonly FieldError[]>
 
-/**
- * A check of metadata on update: that immutable fields have not changed (`change`), or that of a new object, with
- * (`full`) or without (`plain`) the rule that finalizers are qualified or known. All check labels, annotations, owners.
- */
-export type MetadataCheck = 'change' | 'full' | 'plain'
+/** `change`: what must not change, labels, annotations and owners; `object`: of the new object, as on creation. */
+export type MetadataCheck = 'change' | 'object'
 
 /** The checks of metadata of a kind, in their order; the causes of each are in the response. */
 export interface MetadataChecks {
-  /** A new object may have any finalizers. */
-  readonly isPlainOnCreate: boolean
+  /** Each check, and the creation, refuses finalizers that are neither qualified nor standard. */
+  readonly knowsFinalizers: boolean
   readonly onUpdate: readonly MetadataCheck[]
   /** On writes of `/status`. */
   readonly onStatus: readonly MetadataCheck[]

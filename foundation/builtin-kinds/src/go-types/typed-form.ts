@@ -208,8 +208,9 @@ class Reader {
       case 'bool':
         return typeof value === 'boolean' ? value : this.#mismatch(value, owner, undefined, 'bool')
       case 'double':
+        // As Go's float64, also for integers that it cannot hold.
         return typeof value === 'number' || typeof value === 'bigint'
-          ? value
+          ? Number(value)
           : this.#mismatch(value, owner, undefined, 'float64')
       case 'bytes':
         return this.#bytes(owner, value)

@@ -14,34 +14,61 @@ export const ruleCostLimit = 10_000_000
 /** The maximum cost of all rules of a schema. */
 export const schemaCostLimit = 100_000_000
 
-/** The maximum size of a result and of its parts, during estimation. */
+/** The maximum size of a result, during estimation, and of its parts where its place in the schema is known. */
 interface Shape {
   readonly size: number
-  readonly element: Shape | undefined
-  readonly key: Shape | undefined
+  readonly parts: Parts | undefined
+  /** The size of the entries of a computed list or map, for what is taken from it by an index. */
+  readonly entrySize?: number
+}
+
+/** The parts of a value with a place in the schema. */
+interface Parts {
+  readonly element: Shape
+  readonly key: Shape
   readonly field: (name: string) => Shape
 }
 
 /** The size of results of unknown size. */
 const unlimited = 2 ** 64
 
-/** Creates the shape of a result; fields of an unknown shape are unlimited. */
-function shapeOf(size: number, element?: Shape, key?: Shape): Shape {
-  return { size, element, key, field: () => shapeOf(unlimited) }
+/** Creates the shape of a computed result, which has no place in the schema. */
+function shapeOf(size: number, entrySize?: number): Shape {
+  return { size, parts: undefined, ...(entrySize === undefined ? {} : { entrySize }) }
+}
+
+/** Returns the size of the entries of a list or map where it is known. */
+function entrySizeOf({ parts, entrySize }: Shape): number | undefined {
+  return parts === undefined ? entrySize : parts.element.size
+}
+
+function largest(sizes: readonly (number | undefined)[]): number | undefined {
+  const known = sizes.filter((size) => size !== undefined)
+  return known.length === 0 ? undefined : Math.max(...known)
+}
+
+/** The shape of a place that the schema does not describe. */
+const unknown: Shape = {
+  size: unlimited,
+  get parts() {
+    return { element: unknown, key: unknown, field: () => unknown }
+  },
 }
 
 function shapeOfDeclaration(declaration: Declaration): Shape {
   const { element, fields } = declaration
   return {
     size: declaration.maxSize ?? 0,
-    get element() {
-      return element && shapeOfDeclaration(element)
-    },
-    key: element && declaration.type.kind === 'map' ? shapeOf(0) : undefined,
-    field: (name) => {
-      const field = fields.get(name)
-      // The real server finds the size of a field by its escaped name alone.
-      return field === undefined || isReservedName(name) ? shapeOf(unlimited) : shapeOfDeclaration(field)
+    parts: {
+      get element() {
+        return element === undefined ? unknown : shapeOfDeclaration(element)
+      },
+      key: element !== undefined && declaration.type.kind === 'map' ? shapeOf(0) : unknown,
+      field: (name) => {
+        const field = fields.get(name)
+        // The real server finds the size of a field by its escaped name alone.
+        return field === undefined || isReservedName(name) ? unknown : shapeOfDeclaration(field)
+      },
     },
   }
 }
@@ -78,12 +105,12 @@ class Estimator {
         const operand = this.estimate(expr.operand, scope)
         // Testing a field costs nothing beyond its object.
         if (expr.test) return { cost: operand.cost, shape: shapeOf(1) }
-        return { cost: operand.cost + 1, shape: this.#fieldOf(expr.operand, operand.shape, expr.field) }
+        return { cost: operand.cost + 1, shape: this.#partsOf(operand.shape).field(expr.field) }
       }
       case 'index': {
         const operand = this.estimate(expr.operand, scope)
         const index = this.estimate(expr.index, scope)
-        return { cost: operand.cost + index.cost + 1, shape: this.#elementOf(expr.operand, operand.shape) }
+        return { cost: operand.cost + index.cost + 1, shape: this.#entryOf(operand.shape) }
       }
       case 'call':
         return this.#call(expr, scope)
@@ -95,18 +122,17 @@ class Estimator {
         const [test, yes, no] = [expr.test, expr.whenTrue, expr.whenFalse].map((part) =>
           this.estimate(part, scope),
         ) as [Estimate, Estimate, Estimate]
-        return { cost: test.cost + Math.max(yes.cost, no.cost), shape: larger(yes.shape, no.shape) }
+        return { cost: test.cost + Math.max(yes.cost, no.cost), shape: union(yes.shape, no.shape) }
       }
       case 'list': {
         const items = expr.items.map((item) => this.estimate(item, scope))
-        const element = items
-          .map(({ shape }) => shape)
-          .reduce<Shape | undefined>((a, b) => (a === undefined ? b : larger(a, b)), undefined)
-        return { cost: 10 + sum(items), shape: shapeOf(items.length, element) }
+        return { cost: 10 + sum(items), shape: shapeOf(items.length, largest(items.map(({ shape }) => shape.size))) }
       }
       case 'map': {
-        const parts = expr.entries.flatMap(([key, value]) => [this.estimate(key, scope), this.estimate(value, scope)])
-        return { cost: 30 + sum(parts), shape: shapeOf(expr.entries.length) }
+        const keys = expr.entries.map(([key]) => this.estimate(key, scope))
+        const values = expr.entries.map(([, value]) => this.estimate(value, scope))
+        const entrySize = largest(values.map(({ shape }) => shape.size))
+        return { cost: 30 + sum(keys) + sum(values), shape: shapeOf(expr.entries.length, entrySize) }
       }
       case 'fold':
         return this.#fold(expr, scope)
@@ -124,16 +150,16 @@ class Estimator {
   }
 
   /**
-   * Returns the shape of an element. Elements of a call's result have no path in the schema: Kubernetes looks them up
-   * from its root and finds the size of `self`.
+   * Returns the shapes of the parts of a value. Those of a computed result have no path in the schema: Kubernetes looks
+   * them up from its root and finds `self`.
    */
-  #elementOf(of: Expr, { element }: Shape): Shape {
-    return element ?? shapeOf(of.kind === 'call' && this.#self !== undefined ? this.#self.size : unlimited)
+  #partsOf({ parts }: Shape): Parts {
+    const part = this.#self ?? unknown
+    return parts ?? { element: part, key: part, field: () => part }
   }
 
-  /** Returns the shape of a field; fields of a call's result are looked up from the root, too, where `self` is. */
-  #fieldOf(of: Expr, shape: Shape, name: string): Shape {
-    return of.kind === 'call' && this.#self !== undefined ? this.#self : shape.field(name)
+  #entryOf(shape: Shape): Shape {
+    return shape.entrySize === undefined ? this.#partsOf(shape).element : shapeOf(shape.entrySize)
   }
 
   #call(expr: Expr & { kind: 'call' }, scope: Scope): Estimate {
@@ -149,18 +175,22 @@ class Estimator {
   #fold(expr: Expr & { kind: 'fold' }, scope: Scope): Estimate {
     const range = this.estimate(expr.range, scope)
     const isList = this.#checked.typeOf(expr.range).kind === 'list'
-    const element = this.#elementOf(expr.range, range.shape)
-    const key = isList ? shapeOf(1) : (range.shape.key ?? shapeOf(unlimited))
+    const parts = this.#partsOf(range.shape)
+    const { element } = parts
+    const key = isList ? shapeOf(1) : parts.key
     const inner = new Map(scope)
     if (expr.names.length === 2) inner.set(expr.names[0]!, key).set(expr.names[1]!, element)
     else inner.set(expr.names[0]!, isList ? element : key)
     const filter = expr.filter === undefined ? undefined : this.estimate(expr.filter, inner)
     const body = this.estimate(expr.body, inner)
     const perElement = (filter?.cost ?? 0) + body.cost + foldOverhead[expr.macro]
-    const builds = expr.macro === 'map' || expr.macro === 'filter' || expr.macro.startsWith('transform')
+    const { macro } = expr
+    const builds = macro === 'map' || macro === 'filter' || macro.startsWith('transform')
+    // The entries that a step puts into a map have no size there.
+    const entry = macro === 'filter' ? element.size : macro.startsWith('transformMap') ? undefined : body.shape.size
     return {
-      cost: range.cost + range.shape.size * perElement + foldStart[expr.macro],
-      shape: builds ? shapeOf(range.shape.size, expr.macro === 'filter' ? element : body.shape) : shapeOf(1),
+      cost: range.cost + range.shape.size * perElement + foldStart[macro],
+      shape: builds ? shapeOf(range.shape.size, entry) : shapeOf(1),
     }
   }
 }
@@ -191,12 +221,12 @@ const foldStart: Readonly<Record<Macro, number>> = {
   transformMapEntry: 31,
 }
 
-function sum(estimates: readonly Estimate[]): number {
-  return estimates.reduce((total, { cost }) => total + cost, 0)
+function union(a: Shape, b: Shape): Shape {
+  return shapeOf(Math.max(a.size, b.size), largest([entrySizeOf(a), entrySizeOf(b)]))
 }
 
-function larger(a: Shape, b: Shape): Shape {
-  return a.size >= b.size ? a : b
+function sum(estimates: readonly Estimate[]): number {
+  return estimates.reduce((total, { cost }) => total + cost, 0)
 }
 
 /** Types whose values have a size; others count as one. */
@@ -211,7 +241,7 @@ function literalSize(value: unknown): number {
 /** Returns the size of an argument: values without a size count as one, unknown elements as unlimited strings. */
 function sizeOf(shape: Shape, type: CelType): ArgumentSize {
   const ofStrings = type.kind === 'list' && (type.element.kind === 'string' || type.element.kind === 'bytes')
-  return { size: shape.size, element: ofStrings ? (shape.element?.size ?? unlimited) : 0 }
+  return { size: shape.size, element: ofStrings ? (shape.parts?.element.size ?? unlimited) : 0 }
 }
 
 const asLargeAsReceiver: ReadonlySet<string> = new Set(['lowerAscii', 'upperAscii', 'substring', 'trim', 'find', 'url'])
@@ -225,15 +255,12 @@ function resultShape(
   ofBytes: boolean,
 ): Shape {
   if (!hasSize(type)) return shapeOf(1)
-  const [first, second] = args
+  const [first] = args
   const [size = 0, other = 0] = sizes.map((argument) => argument.size)
   if (asLargeAsReceiver.has(expr.name)) return shapeOf(size)
   switch (expr.name) {
     case '_+_':
-      return shapeOf(
-        size + other,
-        first!.shape.element && larger(first!.shape.element, second?.shape.element ?? shapeOf(0)),
-      )
+      return shapeOf(size + other, largest(args.map(({ shape }) => entrySizeOf(shape))))
     case 'dyn':
       return first!.shape
     case 'replace':

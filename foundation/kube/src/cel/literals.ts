@@ -4,6 +4,7 @@ import { regexError } from '../regex.ts'
 import type { CheckedExpr } from './checker.ts'
 import { CelError } from './errors.ts'
 import type { Issue } from './errors.ts'
+import { clauseProblem } from './library/string-format.ts'
 import { parseDuration } from './library/standard.ts'
 import type { Expr } from './syntax.ts'
 import { formatType, typeString } from './types.ts'
@@ -126,7 +127,6 @@ function checkCall(expr: Expr & { kind: 'call' }, checked: CheckedExpr, issues: 
   if (issue !== undefined) issues.push(issue)
 }
 
-const anything = (): boolean => true
 const kinds =
   (...names: CelType['kind'][]) =>
   ({ kind }: CelType): boolean =>
@@ -134,7 +134,7 @@ const kinds =
 
 /** The types that a clause accepts, and the error for others. */
 const clauses: Readonly<Record<string, readonly [(type: CelType) => boolean, string]>> = {
-  s: [anything, ''],
+  s: [() => true, ''],
   d: [kinds('int', 'uint'), 'decimal clause can only be used on integers'],
   f: [kinds('double', 'string'), 'fixed-point clause can only be used on doubles'],
   e: [kinds('double', 'string'), 'scientific clause can only be used on doubles'],
@@ -146,20 +146,42 @@ const clauses: Readonly<Record<string, readonly [(type: CelType) => boolean, str
 
 function formatIssue(format: string, items: readonly Expr[], call: Expr, checked: CheckedExpr): Issue | undefined {
   let index = 0
-  for (const [whole, clause] of format.matchAll(/%(?:\.\d+)?(.)/gs)) {
+  for (const [whole, precision, verb = ''] of format.matchAll(/%(?:\.(\d*))?(.?)/gs)) {
     if (whole === '%%') continue
-    if (!Object.hasOwn(clauses, clause!)) {
-      const summary = `could not parse formatting clause: unrecognized formatting clause ${JSON.stringify(clause)}`
-      return { summary, at: call.at }
-    }
+    const problem = clauseProblem(precision, verb)
+    if (problem !== undefined) return { summary: problem, at: call.at }
     const item = items[index]
     if (item === undefined) return { summary: `index ${index} out of range`, at: call.at }
-    const [fits, complaint] = clauses[clause!]!
-    const type = checked.typeOf(item)
-    if (!fits(type)) {
-      return { summary: `error during formatting: ${complaint}, was given ${typeString(type)}`, at: item.at }
-    }
+    const wrong = verb === 's' ? unprintable(item, checked) : misfit(verb, item, checked)
+    if (wrong !== undefined) return wrong
     index++
+  }
+  if (index === items.length) return undefined
+  const summary = `too many arguments supplied to string.format (expected ${index}, got ${items.length})`
+  return { summary, at: call.at }
+}
+
+function misfit(verb: string, item: Expr, checked: CheckedExpr): Issue | undefined {
+  const [fits, complaint] = clauses[verb]!
+  const type = checked.typeOf(item)
+  if (fits(type)) return undefined
+  return { summary: `error during formatting: ${complaint}, was given ${typeString(type)}`, at: item.at }
+}
+
+/** Returns the error of an argument of `%s`, or of an item of its list or map, that has no form as a string. */
+function unprintable(item: Expr, checked: CheckedExpr): Issue | undefined {
+  const type = checked.typeOf(item)
+  if (type.kind === 'optional' || type.kind === 'opaque') {
+    const given = type.kind === 'optional' ? 'optional_type' : typeString(type)
+    return {
+      summary: `error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps, was given ${given}`,
+      at: item.at,
+    }
+  }
+  if (item.kind !== 'list' && item.kind !== 'map') return undefined
+  for (const part of partsOf(item)) {
+    const problem = unprintable(part, checked)
+    if (problem !== undefined) return problem
   }
   return undefined
 }

@@ -147,7 +147,7 @@ class Converter {
     const parts = node.args as readonly Node[]
     switch (node.op) {
       case 'value':
-        return { kind: 'literal', at, value: literal(node.args) }
+        return { kind: 'literal', at, value: literal(node.args, this.#text, at) }
       case 'id':
         return { kind: 'name', at, name: node.args as string }
       case '.':
@@ -362,11 +362,40 @@ const foldForms: ReadonlyMap<string, readonly FoldForm[]> = new Map(
   }),
 )
 
-function literal(value: unknown): CelValue {
+function literal(value: unknown, text: string, at: number): CelValue {
+  if (value instanceof Uint8Array) return bytesLiteral(text, at) ?? value
   if (typeof value === 'object' && value !== null && !(value instanceof Uint8Array)) {
     return new Uint((value as { valueOf(): bigint }).valueOf())
   }
   return value as CelValue
+}
+
+const simpleEscapes: Readonly<Record<string, number>> = { a: 7, b: 8, t: 9, n: 10, v: 11, f: 12, r: 13 }
+
+/**
+ * Returns the bytes of a literal with characters beyond ASCII, encoded as their UTF-8: cel-js takes their code
+ * units. Undefined for all others.
+ */
+function bytesLiteral(text: string, at: number): Uint8Array | undefined {
+  const found = /^(b?r?)("""|'''|"|')((?:\\[^]|[^])*?)\2/i.exec(text.slice(at))
+  // oxlint-disable-next-line no-control-regex -- all of ASCII
+  if (found === null || /^[\x00-\x7f]*$/.test(found[0])) return undefined
+  const [, prefix = '', , content = ''] = found
+  if (prefix.toLowerCase().endsWith('r')) return new TextEncoder().encode(content)
+  const pieces = [...content.matchAll(/\\x([0-9a-f]{2})|\\([0-3][0-7]{2})|\\([^])|([^\\]+)/gi)]
+  return Buffer.concat(
+    pieces.map(([, hex, octal, escaped, plain]) =>
+      plain === undefined
+        ? Buffer.from([
+            hex === undefined
+              ? octal === undefined
+                ? (simpleEscapes[escaped!] ?? escaped!.codePointAt(0)!)
+                : Number.parseInt(octal, 8)
+              : Number.parseInt(hex, 16),
+          ])
+        : Buffer.from(plain),
+    ),
+  )
 }
 
 function negative(value: CelValue): CelValue | undefined {

@@ -309,9 +309,18 @@ export function formatTime(value: Timestamp | Duration): string {
   const remainder = ((size % second) + second) % second
   const whole = (size - remainder) / second
   const fraction = remainder === 0n ? '' : `.${String(remainder).padStart(9, '0').replace(/0+$/, '')}`
-  if (value instanceof Duration) return `${nanos < 0n ? '-' : ''}${whole}${fraction}s`
+  if (value instanceof Duration)
+    return `${nanos < 0n ? '-' : ''}${asSeconds(whole, remainder) ?? `${whole}${fraction}`}s`
   const text = new Date(Number(whole) * 1000).toISOString()
   return `${text.replace(/\.000Z$/, '').replace(/^\+0*(\d{4}-)/, '$1')}${fraction}${formatOffset(offset)}`
+}
+
+/**
+ * Returns seconds as the shortest form of their double, as Go prints durations; undefined where that has an exponent.
+ */
+function asSeconds(whole: bigint, nanos: bigint): string | undefined {
+  const text = String(Number(whole) + Number(nanos) / 1e9)
+  return text.includes('e') ? undefined : text
 }
 
 function formatOffset(offset: number): string {

@@ -18,6 +18,9 @@ const inExpression =
   (test: ConformanceCase): boolean =>
     form.test(test.expression)
 
+const oldFormat =
+  /^string_ext\/format\/(?:.*scientific notation|default precision for fixed-point clause with u?int|NaN support for decimal|(?:positive|negative) infinity support for (?:decimal|fixed-point)|(?:list|map) support|dyntype (?:NaN|support for (?:lists|maps)))/
+
 const differences: readonly Difference[] = [
   { reason: 'Kubernetes checks every expression before it runs', matches: ({ unchecked }) => unchecked },
   { reason: 'there are no protobuf messages', matches: inExpression(/\b(?:[A-Z]\w*Value|Value)\s*\{|TestAllTypes/) },
@@ -25,7 +28,6 @@ const differences: readonly Difference[] = [
   { reason: 'cel-js does not parse optional elements of literals', matches: inExpression(/[[{,]\s*\?/) },
   { reason: 'cel-js does not parse raw bytes', matches: inExpression(/^b[rR]/) },
   { reason: 'cel-js does not parse doubles that begin with a dot', matches: inExpression(/^\.\d/) },
-  { reason: 'cel-js reads characters in bytes literals as single bytes', matches: inExpression(/b'\u00ff'/) },
   {
     reason: 'variables have simple names in Kubernetes',
     matches: ({ name }) => name.includes('qualified_identifier_resolution'),
@@ -33,6 +35,15 @@ const differences: readonly Difference[] = [
   {
     reason: 'cel-go counts all milliseconds of a duration',
     matches: ({ name }) => name === 'timestamps/duration_converters/get_milliseconds',
+  },
+  {
+    reason:
+      'Kubernetes has version 2 of the string functions, whose format writes numbers in English and quotes inside lists',
+    matches: ({ name }) => oldFormat.test(name),
+  },
+  {
+    reason: 'Kubernetes finds nothing behind the end of a string, without an error',
+    matches: ({ name }) => /\/(?:last)?indexof_out_of_range$/.test(name),
   },
   { reason: 'Kubernetes refuses IPv4 addresses inside IPv6', matches: inExpression(/::ffff:/) },
 ]

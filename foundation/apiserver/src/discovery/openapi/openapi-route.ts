@@ -1,7 +1,7 @@
 // The routes of /openapi/v3: an index with content hashes, and one document per group version, built on first use and
 // cached until the registry changes.
 import { createHash } from 'node:crypto'
-import { methodNotAllowed, notAcceptable, stringifyJson } from '@fairlead/kube'
+import { methodNotAllowed, stringifyJson } from '@fairlead/kube'
 import type { Clock, JsonObject } from '@fairlead/kube'
 import type { UpstreamResolver } from '../../http/upstream.ts'
 import type { Route } from '../../http/route.ts'
@@ -89,11 +89,11 @@ const yearInMilliseconds = 365 * 24 * 60 * 60 * 1000
 
 function answer(request: ServerRequest, { bytes, hash }: StoredDocument, path: string, clock: Clock): ServerResponse {
   const { accept } = request.headers
+  const empty = { kind: 'bytes', bytes: new Uint8Array() } as const
   if (!isAcceptableRoute(typeof accept === 'string' ? accept : '', [jsonType]))
-    throw notAcceptable(`only the following media types are accepted: ${jsonType}`)
+    return { status: 406, headers: { ...uncached, vary: 'Accept' }, body: empty }
   const etag = `"${hash}"`
   const wanted = request.query.get('hash') ?? ''
-  const empty = { kind: 'bytes', bytes: new Uint8Array() } as const
   if (wanted !== '' && wanted !== hash)
     return {
       status: 301,

@@ -29,9 +29,9 @@ function parseAddress(text: string): AddressValue {
 }
 
 /** @throws CelError for an IPv4 address inside of an IPv6 address */
-function refuseMapped({ bits, value }: Address, text: string): void {
+function refuseMapped({ bits, value }: Address, text: string, prefix = ''): void {
   if (bits === 128 && value >> 32n === 0xffffn)
-    throw new CelError(`IPv4-mapped IPv6 address ${goQuote(text)} is not allowed`)
+    throw new CelError(`${prefix}IPv4-mapped IPv6 address ${goQuote(text)} is not allowed`)
 }
 
 function addressValue(address: Address): AddressValue {
@@ -59,7 +59,7 @@ function parseRange(text: string): RangeValue {
     const prefix = 'network address parse error during conversion from string: '
     throw new CelError(`${prefix}${prefix}netip.ParsePrefix(${goQuote(text)}): ${problem}`)
   }
-  refuseMapped(address, text)
+  refuseMapped(address, text, 'network address parse error during conversion from string: ')
   return rangeValue({ address, prefix: Number(text.slice(slash + 1)) })
 }
 

@@ -63,8 +63,10 @@ function ofInt(value: bigint): Quantity {
 function quantities(library: Library): void {
   const compare = (a: QuantityValue, b: QuantityValue): number => compareQuantities(a.value, b.value)
   const asInteger = ({ value }: QuantityValue): bigint => {
-    if (value.nanos % 1_000_000_000n !== 0n) throw new CelError('cannot convert value to integer')
-    return value.nanos / 1_000_000_000n
+    const integer = value.nanos / 1_000_000_000n
+    if (value.nanos % 1_000_000_000n !== 0n || BigInt.asIntN(64, integer) !== integer)
+      throw new CelError('cannot convert value to integer')
+    return integer
   }
   const q = 'kubernetes.Quantity'
   const signOf = ({ value }: QuantityValue): bigint => (value.nanos < 0n ? -1n : value.nanos > 0n ? 1n : 0n)
@@ -113,7 +115,9 @@ function parseUrl(text: string): Url {
   if (problem !== undefined) throw new CelError(`URL parse error during conversion from string: ${problem}`)
   const [, scheme = '', host = '', path = '', search = ''] = urlForm.exec(text.replace(/#.*$/s, '')) ?? []
   const query = new Map<string, string[]>()
-  for (const [key, value] of new URLSearchParams(search)) query.set(key, [...(query.get(key) ?? []), value])
+  // Go drops parts with a semicolon.
+  const parts = search.split('&').filter((part) => !part.includes(';'))
+  for (const [key, value] of new URLSearchParams(parts.join('&'))) query.set(key, [...(query.get(key) ?? []), value])
   const [, hostname = '', port = ''] = /^(.*?)(?::(\d*))?$/.exec(host)!
   const escaped = path.replace(/[^A-Za-z0-9\-._~!$&'()*+,;=:@/%]/g, (character) => encodeURIComponent(character))
   return {
@@ -141,26 +145,40 @@ function urls(library: Library): void {
     )
 }
 
+/** Reports whether a string is a date of the calendar: JavaScript reads 2001-02-30 as one in March. */
+function isDate(text: string): boolean {
+  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false
+  const time = Date.parse(text)
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)
+}
+
+/** Returns a generateName with its trailing dash, and what is before it, masked, as Kubernetes checks it. */
+function maskedPrefix(text: string): string {
+  return text.length > 1 && text.endsWith('-') ? `${text.slice(0, -2)}a` : text
+}
+
 /** The named formats of Kubernetes, each with its validation of a string. */
 const formats: Readonly<Record<string, (text: string) => readonly string[]>> = {
   dns1123Label: names.dns1123Label,
   dns1123Subdomain: names.dns1123Subdomain,
   dns1035Label: names.dns1035Label,
   qualifiedName: names.qualifiedName,
-  dns1123LabelPrefix: (text) => names.dns1123Label(text.replace(/-$/, '')),
-  dns1123SubdomainPrefix: (text) => names.dns1123Subdomain(text.replace(/[-.]$/, '')),
-  dns1035LabelPrefix: (text) => names.dns1035Label(text.replace(/-$/, '')),
+  dns1123LabelPrefix: (text) => names.dns1123Label(maskedPrefix(text)),
+  dns1123SubdomainPrefix: (text) => names.dns1123Subdomain(maskedPrefix(text)),
+  dns1035LabelPrefix: (text) => names.dns1035Label(maskedPrefix(text)),
   labelValue: names.labelValue,
-  uri: (text) => (succeeds(() => parseUrl(text)) ? [] : ['invalid URI']),
+  uri: (text) => [requestUriProblem(text) ?? []].flat(),
   uuid: (text) =>
     /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i.test(text)
       ? []
       : ['does not match the UUID format'],
   byte: (text) =>
     /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text) ? [] : ['invalid base64'],
-  date: (text) => (/^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)) ? [] : ['invalid date']),
+  date: (text) => (isDate(text) ? [] : ['invalid date']),
   datetime: (text) =>
-    /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text))
+    /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/.test(text) &&
+    isDate(text.slice(0, 10)) &&
+    !Number.isNaN(Date.parse(text))
       ? []
       : ['invalid datetime'],
 }

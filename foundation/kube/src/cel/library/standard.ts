@@ -75,7 +75,6 @@ function arithmetic(library: Library): void {
     .define('_%_(uint, uint): uint', (a: Uint, b: Uint) => new Uint(a.value % nonZero(b.value, 'modulus')))
     .define('-_(int): int', (a: bigint) => checkedInt(-a))
     .define('-_(double): double', (a: number) => -a)
-    .define('-_(duration): duration', (a: Duration) => checkedDuration(-a.nanos))
     .define('!_(bool): bool', (a: boolean) => !a)
 }
 
@@ -203,8 +202,9 @@ function parseDouble(text: string): number {
   }
   const known = special[text.toLowerCase()]
   if (known !== undefined) return known
-  if (!/^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/.test(text)) throw notOfType('double')
-  return Number(text)
+  const digits = text.replace(/(?<=\d)_(?=\d)/g, '')
+  if (!/^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/.test(digits)) throw notOfType('double')
+  return Number(digits)
 }
 
 /** Parses a Go duration. @throws CelError */

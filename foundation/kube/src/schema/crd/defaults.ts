@@ -23,7 +23,11 @@ export function defaultCustomResourceDefinition(crd: KubeObject): KubeObject {
   if (isComplete) return crd
   return {
     ...crd,
-    spec: { ...spec, names: { ...spec.names, ...names }, conversion },
+    spec: {
+      ...(crd as unknown as { readonly spec?: JsonObject | null }).spec,
+      names: { ...spec.names, ...names },
+      conversion,
+    },
     ...(storage === undefined ? {} : { status: { ...status, storedVersions: [storage.name] } }),
   }
 }

@@ -56,7 +56,7 @@ export function validateCustomResourceDefinition(
   const { spec, status } = definition
   const folded = foldSpec(spec)
   const errors = before === undefined ? validateName(definition) : []
-  errors.push(...validateSpec(spec, folded, before, rules))
+  errors.push(...validateSpec(spec, folded, before, rules, lacksVersions(crd)))
   if (before !== undefined) errors.push(...validateImmutable(definition, before))
   errors.push(...validateNames(status?.acceptedNames ?? {}, 'status.acceptedNames'))
   errors.push(...validateStoredVersions(status?.storedVersions ?? [], spec.versions))
@@ -117,6 +117,7 @@ function validateSpec(
   folded: FoldedSpec,
   old: CustomResourceDefinition | undefined,
   rules: DefinitionRules | undefined,
+  isUnversioned: boolean,
 ): FieldError[] {
   const { common, versions } = folded
   const context: Context = { old: old?.spec, rules, versions: spec.versions }
@@ -130,7 +131,7 @@ function validateSpec(
   }
   for (const [index, version] of versions.entries())
     errors.push(...validateVersion(version, fieldPath('spec.versions', index), common, context))
-  errors.push(...validateVersionSet(folded))
+  errors.push(...validateVersionSet(folded, isUnversioned))
   errors.push(...requireNames(spec.names, 'spec.names'), ...validateNames(spec.names, 'spec.names'))
   const hasStatus = [common, ...versions].some((parts) => parts.subresources?.status !== undefined)
   errors.push(
@@ -238,11 +239,18 @@ function hadTooMany(version: string, parts: DefinitionParts, context: Context): 
   return jsonEqual(old?.selectableFields ?? [], parts.selectableFields ?? [])
 }
 
-function validateVersionSet({ versions }: FoldedSpec): FieldError[] {
+/** Reports whether a definition has no list of versions, which messages show as null. */
+function lacksVersions(crd: KubeObject): boolean {
+  const { spec } = crd as { readonly spec?: { readonly versions?: unknown } | null }
+  return (spec?.versions ?? null) === null
+}
+
+function validateVersionSet({ versions }: FoldedSpec, isAbsent: boolean): FieldError[] {
   const errors: FieldError[] = []
   // Kubernetes shows its internal form of the versions, in the order of Go's fields.
   const complain = (detail: string): void => {
-    errors.push(fieldErrors.invalid('spec.versions', undefined, `${formatInternalVersions(versions)}: ${detail}`))
+    const shown = isAbsent ? 'null' : formatInternalVersions(versions)
+    errors.push(fieldErrors.invalid('spec.versions', undefined, `${shown}: ${detail}`))
   }
   const names = versions.map((version) => version.name)
   if (new Set(names).size !== names.length) complain('must contain unique version names')

@@ -96,6 +96,12 @@ describe('requests of a reader', () => {
     for (let at = 0; at < 100; at++) await read.get(configMap, `team-a/${at}`)
     // Discovery, eight objects and their list.
     expect(recorded.requests.length).toBe(2 + 8 + 1)
+    const atOnce = readerOf('admin')
+    await Promise.all(Array.from({ length: 100 }, (_one, index) => atOnce.read.get(configMap, `team-a/${index}`)))
+    expect(atOnce.recorded.requests.length).toBe(2 + 8 + 1)
+    const withoutRight = readerOf('ann')
+    const found = Array.from({ length: 20 }, (_one, index) => withoutRight.read.get(secret, `team-b/${index}`))
+    expect(new Set((await Promise.all(found)).map(outcome))).toEqual(new Set(['Forbidden']))
     expect(recorded.requests.at(-1)).toBe('GET /api/v1/namespaces/team-a/configmaps')
   })
 

@@ -142,8 +142,8 @@ export class ClientReader implements ObjectReader {
     if (known !== undefined) return known
     const reads = (this.#singles.get(scope) ?? 0) + 1
     this.#singles.set(scope, reads)
-    if (reads <= singleReads || this.#lists.has(scope)) return undefined
-    return complete(this.#list(resource, namespace, false))
+    // The list may have begun while this read waited.
+    return reads <= singleReads ? undefined : complete(this.#list(resource, namespace, false))
   }
 
   async #scoped(like: KindLike, namespace: string | undefined, metadataOnly: boolean): Promise<ObjectList> {

@@ -275,6 +275,24 @@ describe('borders', () => {
       await eventually(async () => expect(await stage.host('a', name)).toBe('secret.example'))
   })
 
+  test('targets that fail are listed, and named in the condition, before those that wait', async () => {
+    await using stage = await Stage.start([
+      ...tenant('a'),
+      ruleObject(),
+      ...Array.from({ length: 11 }, (_, index) => appObject('a', `app-${index + 10}`, { annotation: 'later' })),
+      appObject('a', 'web', { annotation: '' }),
+    ])
+    await eventually(async () => {
+      const { problems, ready, counts } = await stage.rule()
+      expect(counts).toEqual([0, 11, 1])
+      expect(problems.map(({ name }) => name).slice(0, 3)).toEqual(['web', 'app-10', 'app-11'])
+      expect(ready).toMatchObject({
+        reason: 'TargetsFailing',
+        message: expect.stringContaining('1 target cannot be resolved, such as a/web: '),
+      })
+    })
+  })
+
   test('a grant without the right to read lets nothing through', async () => {
     await using stage = await Stage.start([
       ...tenant('a'),

@@ -182,13 +182,15 @@ interface RuleStatus {
 /** Returns the status of a rule whose targets are in these states. */
 function statusOf({ targets, problems, isListed, unseenRights }: RuleState): RuleStatus {
   const counts = { resolved: 0, waiting: 0, failing: 0 }
-  const open: TargetProblem[] = []
+  const byState = { waiting: [] as TargetProblem[], failing: [] as TargetProblem[] }
   for (const [key, { state, reason, message }] of targets) {
     counts[state]++
     const { namespace, name } = parseKey(key)
-    if (state !== 'resolved') open.push({ namespace, name, reason, message })
+    if (state !== 'resolved') byState[state].push({ namespace, name, reason, message })
   }
-  open.sort((a, b) => (formatKey(a) < formatKey(b) ? -1 : 1))
+  for (const one of Object.values(byState)) one.sort((a, b) => (formatKey(a) < formatKey(b) ? -1 : 1))
+  // Those that wait may be many, and go on by themselves.
+  const open = [...byState.failing, ...byState.waiting]
   const conditions = [
     condition('Accepted', true, { reason: 'Accepted', message: 'The spec can be carried out' }),
     readiness(counts, open, { problems, isListed, unseenRights }),

@@ -461,7 +461,7 @@ export const crds: readonly KubeObject[] = [
                     "problems": {
                       "type": "array",
                       "maxItems": 10,
-                      "description": "Up to ten targets that wait or fail, in order of their names.",
+                      "description": "Up to ten targets, those that fail before those that wait, in order of their names.",
                       "items": {
                         "type": "object",
                         "required": [
@@ -694,7 +694,7 @@ export interface ReferenceRuleStatus {
   readonly waiting?: number
   /** Targets whose reference cannot be resolved until someone acts. */
   readonly failing?: number
-  /** Up to ten targets that wait or fail, in order of their names. */
+  /** Up to ten targets, those that fail before those that wait, in order of their names. */
   readonly problems?: readonly ReferenceRuleStatusProblem[]
   /** Accepted, the rule can be carried out; Ready, every reference is resolved. */
   readonly conditions?: readonly ReferenceRuleStatusCondition[]

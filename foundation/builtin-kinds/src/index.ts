@@ -32,7 +32,7 @@ export { qualityOfService } from './pods/quality-of-service.ts'
 export { isExtendedResource } from './pods/resource-validation.ts'
 
 // PriorityClasses
-export { refuseDeletionOfPriorityClass, systemPriorityClasses } from './cluster/priority-class.ts'
+export { refuseDeletionOfPriorityClass, systemPriorityClasses } from './pods/priority-class.ts'
 
 // CustomResourceDefinitions
 export { cleanupFinalizer, definitionStrategy, setDefinitionCondition } from './cluster/custom-resource-definition.ts'

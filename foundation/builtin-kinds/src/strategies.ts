@@ -16,7 +16,7 @@ import {
   resourceQuotaStrategy,
   runtimeClassStrategy,
 } from './cluster/control-plane.ts'
-import { priorityClassStrategy } from './cluster/priority-class.ts'
+import { priorityClassStrategy } from './pods/priority-class.ts'
 import { definitionStrategy } from './cluster/custom-resource-definition.ts'
 import { certificateRequestStrategy } from './cluster/certificate-request.ts'
 import { apiServiceStrategy } from './cluster/api-service.ts'

@@ -1,7 +1,7 @@
 // The admission plugin Priority: a pod has the priority and the preemption policy of its PriorityClass.
 import type { MutableJsonObject } from '@fairlead/kube'
 import { forbidden } from '@fairlead/kube'
-import { defaultPriorityClass, priorityClass } from '../cluster/priority-class.ts'
+import { defaultPriorityClass, priorityClass } from './priority-class.ts'
 import type { WriteContext } from '../definition/strategy.ts'
 import { numberAt, stringAt } from '../fields.ts'
 

@@ -33,6 +33,9 @@ export const rewriting: CallCost = (args) => 2 * traversal(args)
 /** Each character of the second argument: prefixes, formats. */
 export const secondTraversal: CallCost = (args) => characters(sizeAt(args, 1))
 
+/** Each character of the second argument by the largest pattern of a format: 128, a quarter of a step for each. */
+export const formatMatch: CallCost = (args) => 32 * characters(sizeAt(args, 1))
+
 /** Both arguments, concatenated. */
 export const concatenation: CallCost = (args) => characters(sizeAt(args, 0) + sizeAt(args, 1))
 

@@ -1,7 +1,7 @@
 // The routes of /openapi/v3: an index with content hashes, and one document per group version, built on first use and
 // cached until the registry changes.
 import { createHash } from 'node:crypto'
-import { methodNotAllowed, stringifyJson } from '@fairlead/kube'
+import { stringifyJson } from '@fairlead/kube'
 import type { Clock, JsonObject } from '@fairlead/kube'
 import type { UpstreamResolver } from '../../http/upstream.ts'
 import type { Route } from '../../http/route.ts'
@@ -26,8 +26,8 @@ export function openApiRoute(
     rootPaths: () => ['/openapi/v3', '/openapi/v3/'],
     async handle(request, [root, version, ...path]) {
       if (root !== 'openapi' || version !== 'v3') return undefined
-      const document =
-        path.length === 0 ? await withRemote(await index.read(), remote) : documents.document(path.join('/'))
+      if (path.length === 0) return indexResponse(await withRemote(await index.read(), remote))
+      const document = documents.document(path.join('/'))
       // kube-openapi's handler3 writes the status alone.
       if (document === undefined)
         return {
@@ -35,7 +35,6 @@ export function openApiRoute(
           headers: uncached,
           body: { kind: 'bytes', bytes: new Uint8Array() },
         }
-      if (request.method !== 'GET') throw methodNotAllowed()
       return answer(request, document, path.join('/'), clock)
     },
   }
@@ -83,6 +82,15 @@ async function withRemote(
 function stored(document: JsonObject): StoredDocument {
   const bytes = new TextEncoder().encode(stringifyJson(document))
   return { bytes, hash: createHash('sha512').update(bytes).digest('hex').toUpperCase() }
+}
+
+/** Returns the response with the index, whose type the real server takes from its first bytes. */
+function indexResponse({ bytes }: StoredDocument): ServerResponse {
+  return {
+    status: 200,
+    headers: { ...uncached, 'content-type': 'text/plain; charset=utf-8' },
+    body: { kind: 'bytes', bytes },
+  }
 }
 
 const yearInMilliseconds = 365 * 24 * 60 * 60 * 1000

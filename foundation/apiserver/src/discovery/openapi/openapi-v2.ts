@@ -1,6 +1,6 @@
 // The route of /openapi/v2: one document with all groups, as JSON, and in gnostic's protobuf, which client-go requests.
 import { createHash } from 'node:crypto'
-import { methodNotAllowed, parseJson } from '@fairlead/kube'
+import { parseJson } from '@fairlead/kube'
 import type { JsonObject } from '@fairlead/kube'
 import type { Route } from '../../http/route.ts'
 import type { RegistryReader } from '../../registry/registry.ts'
@@ -26,7 +26,6 @@ export function openApiV2Route(registry: RegistryReader): Route {
     rootPaths: () => ['/openapi/v2'],
     async handle(request, [root, version, ...rest]) {
       if (root !== 'openapi' || version !== 'v2' || rest.length > 0) return undefined
-      if (request.method !== 'GET') throw methodNotAllowed()
       const { accept } = request.headers
       const wanted = typeof accept === 'string' ? accept : ''
       if (!isAcceptableRoute(wanted, [jsonType, ...protobufTypes]))
@@ -38,7 +37,7 @@ export function openApiV2Route(registry: RegistryReader): Route {
       const isProtobuf = protobufTypes.includes(parseAccept(wanted)[0]?.type ?? '')
       const { bytes, etag } = await (isProtobuf ? document.readProtobuf() : document.read())
       const type = isProtobuf ? (protobufTypes[1] ?? jsonType) : jsonType
-      const known = { ...uncached, vary: 'Accept', 'content-type': type, etag }
+      const known = { ...uncached, vary: ['Accept-Encoding', 'Accept'], 'content-type': type, etag }
       if (request.headers['if-none-match'] === etag)
         return { status: 304, headers: known, body: { kind: 'bytes', bytes: new Uint8Array() } }
       return { status: 200, headers: known, body: { kind: 'bytes', bytes } }

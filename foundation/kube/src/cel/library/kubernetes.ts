@@ -4,7 +4,7 @@ import type { Quantity } from '../../quantity.ts'
 import { parseGoUrl, requestUriProblem } from '../../go-url.ts'
 import { compileRegex } from '../../regex.ts'
 import * as names from '../../names.ts'
-import { match, secondTraversal, traversal } from '../call-cost.ts'
+import { formatMatch, match, traversal } from '../call-cost.ts'
 import { CelError } from '../errors.ts'
 import { Library } from '../library.ts'
 import { MapValue, OpaqueValue, Optional } from '../values.ts'
@@ -200,7 +200,7 @@ function namedFormats(library: Library): void {
         const errors = format.value(text)
         return new Optional(errors.length === 0 ? undefined : [...errors])
       },
-      secondTraversal,
+      formatMatch,
     )
 }
 

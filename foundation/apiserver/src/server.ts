@@ -249,6 +249,8 @@ export class ApiServer implements AsyncDisposable {
       name: 'fairlead',
       server: url,
       ca: certificateAuthority,
+      // As kubectl takes it for granted; fabric8's client refuses requests without a namespace otherwise.
+      namespace: 'default',
       ...(certificate && { user: { name: 'kubernetes-admin', certificate: await certificate } }),
     })
     return { url, host, port, certificateAuthority, kubeconfig }

@@ -236,6 +236,7 @@ test('listen returns a kubeconfig and serves TLS', async () => {
   await using server = await ApiServer.start({ storage: memory(), controllers: false })
   const { url, certificateAuthority, kubeconfig } = await server.listen()
   expect(kubeconfig).toContain(url)
+  expect(kubeconfig).toContain('namespace: default')
   const status = await new Promise((resolve, reject) => {
     request(`${url}/readyz`, { ca: certificateAuthority }, (response) => resolve(response.resume().statusCode))
       .on('error', reject)

@@ -1,6 +1,5 @@
 // Public API of @fairlead/builtin-kinds. Start with builtinResources().
 export { builtinResources } from './resources.ts'
-export { isUnservedVersion } from './unserved-versions.ts'
 export { resourceName, storedApiVersion, TypeMismatch } from './definition/resource-definition.ts'
 export type {
   ColumnDefinition,

@@ -1,6 +1,14 @@
 // POST of a new object, with a generated name where the client gives only a prefix.
 import { yieldIfLong } from '@fairlead/client'
-import { alreadyExists, asObject, failure, formatGroupResource, generatedName, goQuote } from '@fairlead/kube'
+import {
+  alreadyExists,
+  asObject,
+  StatusError,
+  failure,
+  formatGroupResource,
+  generatedName,
+  goQuote,
+} from '@fairlead/kube'
 import type { JsonObject, KubeObject } from '@fairlead/kube'
 import { resourceName } from '@fairlead/builtin-kinds'
 import type { Draft } from '@fairlead/builtin-kinds'
@@ -38,8 +46,14 @@ export async function createObject(
     } catch (error) {
       if (!isTaken(error)) throw error
       const name = asObject(candidate).metadata.name ?? ''
-      if ((metadata.generateName ?? '') === '') throw alreadyExists(scope.resource.definition, name)
-      if (!isGenerated || attempt === nameAttempts) throw generatedNameTaken(scope, name)
+      const { definition } = scope.resource
+      const isGiven = (metadata.generateName ?? '') === ''
+      if (!isGiven && isGenerated && attempt < nameAttempts) continue
+      const taken = isGiven ? alreadyExists(definition, name) : generatedNameTaken(scope, name)
+      const key = objectKey(scope, name)
+      const existing = await server.store.head(resourceName(definition), key)
+      if (existing === undefined || asObject(existing.object).metadata.deletionTimestamp === undefined) throw taken
+      throw new StatusError({ ...taken.status, message: `object is being deleted: ${taken.message}` })
     }
   }
 }
@@ -83,7 +97,7 @@ function isTaken(error: unknown): boolean {
   return error instanceof StoreError && error.code === 'Conflict'
 }
 
-function generatedNameTaken(scope: RequestScope, name: string): Error {
+function generatedNameTaken(scope: RequestScope, name: string): StatusError {
   const { group, plural } = scope.resource.definition
   const message = `${formatGroupResource({ group, plural })} ${goQuote(name)} already exists, the server was not able to generate a unique name for the object`
   return failure(409, 'AlreadyExists', message, {

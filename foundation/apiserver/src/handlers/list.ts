@@ -218,10 +218,11 @@ export async function waitFor(
 }
 
 function readToken(options: ListOptions): ContinueToken {
+  const token = decodeContinue(options.continueToken)
   if (options.resourceVersion !== '' && options.resourceVersion !== '0') {
     throw badRequest('specifying resource version is not allowed when using continue')
   }
-  return decodeContinue(options.continueToken)
+  return token
 }
 
 function expiredRead(error: unknown, token: ContinueToken | undefined, options: ListOptions, newest: number): unknown {

@@ -26,5 +26,6 @@ export function authorizationAttributes(request: ServerRequest, info: RequestInf
 /** Returns the name that a list or watch selects: it counts as a request for that name. */
 function selectedName(request: ServerRequest): string {
   if (request.method !== 'GET') return ''
-  return /^metadata\.name==?([^,=!\\]+)$/.exec(request.query.get('fieldSelector') ?? '')?.[1] ?? ''
+  const selector = request.query.get('fieldSelector') ?? ''
+  return /(?:^|,)metadata\.name==?([^,=!\\]+)(?:,|$)/.exec(selector)?.[1] ?? ''
 }

@@ -18,10 +18,11 @@ import {
 } from '@fairlead/kube'
 import type { JsonObject, JsonValue } from '@fairlead/kube'
 import type { ServerRequest } from '../http/message.ts'
-import { isUnservedVersion, TypeMismatch } from '@fairlead/builtin-kinds'
+import { TypeMismatch } from '@fairlead/builtin-kinds'
 import type { BodyDecoder } from '@fairlead/builtin-kinds'
 import type { RegistryReader, ServedResource } from '../registry/registry.ts'
 import type { FieldValidation } from './write-options.ts'
+import { goVersion, isSameType, isSchemeKind } from './go-scheme.ts'
 import type { Encoding } from '../http/media-type.ts'
 import { bodyEncoding, objectTypes, protobufType } from '../http/media-type.ts'
 import { originRules } from '../objects/origin-rules.ts'
@@ -292,22 +293,13 @@ function checkKind(apiVersion: string, kind: string, expected: ExpectedKind, reg
     if (apiVersion === expected.apiVersion) return
     throw otherVersion(apiVersion, expected)
   }
-  const { version } = parseApiVersion(apiVersion)
-  if (kind === expected.kind && isOtherVersion(apiVersion, expected, registry)) throw otherVersion(apiVersion, expected)
+  const { group, version } = parseApiVersion(apiVersion)
+  const { group: expectedGroup } = parseApiVersion(expected.apiVersion)
+  const isKnown = isSchemeKind(apiVersion, kind, expectedGroup, registry)
+  if (isKnown && kind === expected.kind && isSameType(kind, group, expectedGroup))
+    throw otherVersion(apiVersion, expected)
   const reason = foreignKind(apiVersion, kind, expected, registry) ?? ''
   throw badRequest(`${kind} in version ${goQuote(version)} cannot be handled as a ${expected.kind}: ${reason}`)
-}
-
-/** Reports whether an apiVersion is another one of the expected kind, which was in other groups before. */
-function isOtherVersion(
-  apiVersion: string,
-  { apiVersion: own, kind }: ExpectedKind,
-  registry: RegistryReader,
-): boolean {
-  const { group, version } = parseApiVersion(apiVersion)
-  if (isUnservedVersion(group, version, kind)) return true
-  if (registry.findKind(group, version, kind) === undefined) return false
-  return group === parseApiVersion(own).group || kind === 'Event'
 }
 
 function otherVersion(apiVersion: string, expected: ExpectedKind): Error {
@@ -326,11 +318,11 @@ export function foreignKind(
   registry: RegistryReader,
 ): string | undefined {
   if (apiVersion === expected.apiVersion && kind === expected.kind) return undefined
-  const { group, version } = parseApiVersion(apiVersion)
-  if (registry.findKind(group, version, kind) === undefined && !isUnservedVersion(group, version, kind))
-    return unregistered(kind, apiVersion)
+  const { group } = parseApiVersion(expected.apiVersion)
+  if (!isSchemeKind(apiVersion, kind, group, registry)) return unregistered(kind, apiVersion)
+  const version = goVersion(apiVersion, kind)
   // The Go package of the group's internal types.
-  const internal = parseApiVersion(expected.apiVersion).group.split('.')[0] || 'core'
+  const internal = group.split('.')[0] || 'core'
   return `converting (${version}.${kind}) to (${internal}.${expected.kind}): unknown conversion`
 }
 

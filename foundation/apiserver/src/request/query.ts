@@ -17,7 +17,7 @@ export function integerParameter(query: URLSearchParams, name: string): number |
   if (value === null) return undefined
   if (!/^[+-]?\d+$/.test(value)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: invalid syntax`)
   const number = Number(value)
-  if (!Number.isSafeInteger(number))
+  if (BigInt.asIntN(64, BigInt(value.replace(/^\+/, ''))) !== BigInt(value.replace(/^\+/, '')))
     throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: value out of range`)
   return number
 }

@@ -76,6 +76,7 @@ export const admissionPluginNames = [
   'CertificateSubjectRestriction',
   'LimitRanger',
   'MutatingAdmissionWebhook',
+  'PersistentVolumeClaimResize',
   'PodSecurity',
   'ResourceQuota',
   'ServiceAccount',

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Clock, KubeObject } from '@fairlead/kube'
 import { capabilityValidatorsPlugin } from '../admission/capability-validators.ts'
 import { certificateSignersPlugin } from '../admission/certificate-signers.ts'
+import { claimResizePlugin } from '../admission/claim-resize.ts'
 import { certificateSubjectPlugin } from '../admission/certificate-subject.ts'
 import { AdmissionChain } from '../admission/chain.ts'
 import { kindAdmissionPlugin } from '../admission/kind-admission.ts'
@@ -113,6 +114,7 @@ function admissionChain(
     certificateSubjectPlugin(),
     ...beforeWebhooks,
     podSecurityPlugin({ read, listNamespace }),
+    claimResizePlugin(read),
     ...(validators === undefined ? [] : [capabilityValidatorsPlugin(validators, { authorizer, registry })]),
     validatingAdmissionPolicyPlugin({ registry, authorizer, read, list }),
     mutatingWebhookPlugin(webhooks, new AdmissionChain(beforeWebhooks)),

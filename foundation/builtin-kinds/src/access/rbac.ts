@@ -1,7 +1,7 @@
 // Roles, bindings and service accounts. The prevention of privilege escalation is in the admission plugins.
 import type { FieldError, JsonObject, KubeObject, LabelSelector } from '@fairlead/kube'
 import { fieldErrors, fieldPath, jsonEqual, pathSegmentName, selectorFrom } from '@fairlead/kube'
-import type { Strategy } from '../definition/strategy.ts'
+import type { Draft, Strategy } from '../definition/strategy.ts'
 import { invalidStruct, invalidWith, labelSelectorErrors, subdomainName } from '../checks.ts'
 import { draftAt, draftsAt, fillStrings, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 
@@ -50,6 +50,8 @@ export const bindingStrategy: Strategy = {
 export const serviceAccountStrategy: Strategy = {
   returnsDeletedObject: true,
   allowCreateOnUpdate: false,
+  prepareForCreate: keepSecretNames,
+  prepareForUpdate: keepSecretNames,
   warnings(object, old) {
     const key = 'kubernetes.io/enforce-mountable-secrets'
     const value = object.metadata.annotations?.[key]
@@ -57,6 +59,12 @@ export const serviceAccountStrategy: Strategy = {
     const advice = 'deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets'
     return [`metadata.annotations[${key}]: ${advice}`]
   },
+}
+
+/** Secrets are in the account's namespace: of a reference only the name counts. */
+function keepSecretNames(object: Draft): void {
+  const secrets = draftsAt(object, 'secrets')
+  for (const secret of secrets) for (const field of Object.keys(secret)) if (field !== 'name') delete secret[field]
 }
 
 function goRoleRef(role: JsonObject): JsonObject {

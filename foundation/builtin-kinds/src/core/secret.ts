@@ -1,6 +1,14 @@
 // Secrets and ConfigMaps: keys, sizes, types, immutability.
-import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
-import { configMapKey, fieldErrors, fieldPath, JsonSyntaxError, parseJson } from '@fairlead/kube'
+import type { FieldError, JsonObject, JsonValue, KubeObject } from '@fairlead/kube'
+import {
+  configMapKey,
+  fieldErrors,
+  fieldPath,
+  isJsonArray,
+  isJsonObject,
+  JsonSyntaxError,
+  parseJson,
+} from '@fairlead/kube'
 import type { Strategy } from '../definition/strategy.ts'
 import { immutable, invalidWith } from '../checks.ts'
 import { ensureAt, fillStrings, flagAt, has, mapAt, stringAt } from '../fields.ts'
@@ -111,13 +119,22 @@ function dockerConfigErrors(data: Readonly<Record<string, string>>, key: string)
   const encoded = data[key]
   if (encoded === undefined) return [fieldErrors.required(field)]
   try {
-    parseJson(Buffer.from(encoded, 'base64'))
-    return []
+    const type = typeName(parseJson(Buffer.from(encoded, 'base64')))
+    if (type === undefined) return []
+    const message = `json: cannot unmarshal ${type} into Go value of type map[string]interface {}`
+    return [fieldErrors.invalid(field, '<secret contents redacted>', message)]
   } catch (error) {
     if (error instanceof JsonSyntaxError)
       return [fieldErrors.invalid(field, '<secret contents redacted>', error.message)]
     throw error
   }
+}
+
+/** Returns the name of a JSON type as Go's decoder reports it; undefined for objects and null. */
+function typeName(value: JsonValue): string | undefined {
+  if (value === null || isJsonObject(value)) return undefined
+  if (isJsonArray(value)) return 'array'
+  return { string: 'string', boolean: 'bool' }[typeof value as string] ?? 'number'
 }
 
 /** Returns the warning about a certificate or key that Go's TLS could not load for want of its PEM block. */

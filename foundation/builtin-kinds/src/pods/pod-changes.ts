@@ -22,7 +22,7 @@ export function withEphemeralContainers(old: JsonObject, spec: JsonObject): Json
   return withField(rest, 'ephemeralContainers', spec['ephemeralContainers'])
 }
 
-/** Returns the old spec with the container resources of the new one. */
+/** Returns the old spec with the resources of the new one's containers, and how they are resized. */
 export function withResources(old: JsonObject, spec: JsonObject): JsonObject {
   const next: MutableJsonObject = { ...old }
   for (const list of ['containers', 'initContainers']) {
@@ -34,7 +34,9 @@ export function withResources(old: JsonObject, spec: JsonObject): JsonObject {
     )
     next[list] = objectsAt(old, list).map((container) => {
       const found = given.get(container['name'])
-      return found === undefined ? container : withField(container, 'resources', found['resources'])
+      if (found === undefined) return container
+      const { resizePolicy: _policy, ...rest } = container
+      return withField(withField(rest, 'resources', found['resources']), 'resizePolicy', found['resizePolicy'])
     })
   }
   return next
@@ -165,6 +167,11 @@ function ephemeralErrors(spec: JsonObject, old: JsonObject): FieldError[] {
 }
 
 function resizeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
+  if (has(spec, 'resources')) {
+    const gate = 'InPlacePodLevelResourcesVerticalScalingEnabled'
+    const why = `resize of pods with pod-level resources is forbidden when ${gate} feature gate is disabled`
+    return [fieldErrors.forbidden('[]', why)]
+  }
   const errors: FieldError[] = []
   if (qualityOfService(spec) !== qualityOfService(old))
     errors.push(
@@ -173,7 +180,7 @@ function resizeErrors(spec: JsonObject, old: JsonObject): FieldError[] {
   for (const [index, container] of objectsAt(spec, 'containers').entries()) {
     const before = objectsAt(old, 'containers')[index] ?? {}
     const path = fieldPath('spec.containers', index, 'resources')
-    for (const list of ['limits', 'requests']) {
+    for (const list of ['requests', 'limits']) {
       const [now, then] = [objectAt(container, 'resources', list), objectAt(before, 'resources', list)]
       if (['cpu', 'memory'].some((name) => then[name] !== undefined && now[name] === undefined))
         errors.push(fieldErrors.forbidden(`${path}.${list}`, `resource ${list} cannot be removed`))

@@ -1,7 +1,8 @@
 // Validation of ResourceQuotas and LimitRanges (pkg/apis/core/validation, v1.35).
 import type { FieldError, JsonObject, KubeObject } from '@fairlead/kube'
 import { compareQuantities, fieldErrors, fieldPath, parseQuantity, qualifiedName } from '@fairlead/kube'
-import { invalidStruct, invalidWith } from '../checks.ts'
+import { invalidWith } from '../checks.ts'
+import { invalidInternal } from '../go-types/internal-form.ts'
 import { has, mapAt, objectAt, objectsAt, stringAt, stringsAt } from '../fields.ts'
 import {
   quantityErrors,
@@ -67,7 +68,9 @@ function scopeSelectorErrors(selector: JsonObject, names: readonly string[]): Fi
     if (!scopes.includes(scope)) errors.push(fieldErrors.invalid(`${path}.scopeName`, scope, 'unsupported scope'))
     for (const name of names)
       if (!isValidScope(scope, name))
-        errors.push(invalidStruct(path, selector, 'unsupported scope applied to resource'))
+        errors.push(
+          invalidInternal(path, 'k8s.io.api.core.v1.ScopeSelector', selector, 'unsupported scope applied to resource'),
+        )
     if (podScopes.includes(scope) && operator !== 'Exists')
       errors.push(
         fieldErrors.invalid(

@@ -14,6 +14,7 @@ import {
   objectsAt,
   stringAt,
   stringsAt,
+  valueAt,
 } from '../fields.ts'
 import { invalidInternal } from '../go-types/internal-form.ts'
 import { driverNameErrors } from '../pods/volume-validation.ts'
@@ -74,7 +75,7 @@ export const storageCapacityStrategy: Strategy = {
       : []),
   ],
   validateUpdate: (object, old) => [
-    ...immutable('nodeTopology', objectAt(object, 'nodeTopology'), objectAt(old, 'nodeTopology')),
+    ...immutable('nodeTopology', valueAt(object, ['nodeTopology']), valueAt(old, ['nodeTopology'])),
     ...immutable('storageClassName', stringAt(object, 'storageClassName'), stringAt(old, 'storageClassName')),
   ],
 }

@@ -26,7 +26,10 @@ export interface Policy {
 
 const prefix = 'pod-security.kubernetes.io/'
 
-/** Returns the policy of a namespace. Invalid labels enforce `restricted` in the latest version, and do not warn. */
+/**
+ * Returns the policy of a namespace. Invalid labels enforce `restricted` in the latest version, and do not warn;
+ * without a label the level that is enforced warns too.
+ */
 export function policyOf({ metadata: { labels = {} } }: KubeObject): Policy {
   const errors: FieldError[] = []
   const read = (mode: string, fallback: LevelVersion['level']): LevelVersion => {
@@ -46,7 +49,10 @@ export function policyOf({ metadata: { labels = {} } }: KubeObject): Policy {
   }
   const enforce = read('enforce', 'restricted')
   read('audit', 'privileged')
-  return { enforce, warn: read('warn', 'privileged'), errors }
+  const warn = read('warn', 'privileged')
+  if (labels[`${prefix}warn`] !== undefined || enforce.level === 'privileged') return { enforce, warn, errors }
+  const version = labels[`${prefix}warn-version`] === undefined ? enforce.version : warn.version
+  return { enforce, warn: { level: enforce.level, version }, errors }
 }
 
 /** Returns the policy as messages quote it: `restricted:latest`. */

@@ -123,7 +123,7 @@ test('a restart keeps the namespace that was chosen for the context', () =>
     const file = join(folder, 'kubeconfig')
     let up = await UpProcess.start(folder, minimal)
     await up.stop()
-    const chosen = readFileSync(file, 'utf8').replace(/^( +)cluster: fairlead$/m, '$&\n$1namespace: team-a')
+    const chosen = readFileSync(file, 'utf8').replace(/^( +namespace:) default$/m, '$1 team-a')
     writeFileSync(file, chosen)
     up = await UpProcess.start(folder, minimal)
     await up.stop()

@@ -24,6 +24,7 @@ const recordedFailures: readonly RegExp[] = [
   /^merging lists cannot yet be specified in the patch$/,
   /^expected a (\[\]|map\[string\])interface \{\}, but received a /,
   /^failed to create (manager for|typed patch object|typed live object)/,
+  /^failed to convert new object /,
   /^Internal error occurred: the spec replicas field /,
   /strconv\.ParseUint: parsing/,
   /^resourceVersion should not be set on objects to be created$/,

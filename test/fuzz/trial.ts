@@ -25,6 +25,8 @@ const recordedFailures: readonly RegExp[] = [
   /^expected a (\[\]|map\[string\])interface \{\}, but received a /,
   /^failed to create (manager for|typed patch object|typed live object)/,
   /^failed to convert new object /,
+  // Of a RuntimeClass that no path can name.
+  /^invalid resource name /,
   /^Internal error occurred: the spec replicas field /,
   /strconv\.ParseUint: parsing/,
   /^resourceVersion should not be set on objects to be created$/,

@@ -92,7 +92,8 @@ export function isSchemeKind(
   if (isApart ? group !== decoderGroup && apiVersion !== 'v1' : ownSchemes.includes(group)) return false
   if (common.has(kind) && isKnownVersion(apiVersion, registry)) return true
   if (isApart && group !== decoderGroup) return false
-  const [withLists, withoutLists] = unserved[apiVersion] ?? ['', '']
+  // Own keys only: the version is what a client sent.
+  const [withLists, withoutLists] = (Object.hasOwn(unserved, apiVersion) ? unserved[apiVersion] : undefined) ?? ['', '']
   const ofList = kind.endsWith('List') ? kind.slice(0, -'List'.length) : undefined
   if (`${withLists} ${withoutLists}`.split(' ').includes(kind)) return true
   if (ofList !== undefined && ofList !== '' && withLists.split(' ').includes(ofList)) return true

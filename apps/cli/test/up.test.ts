@@ -134,6 +134,12 @@ test('a data folder that cannot be used is an error that names it', () =>
     })
   }))
 
+test('the tour starts and stops without a warning', () =>
+  withFolder(async (folder) => {
+    const up = await UpProcess.start(folder, ['--tour'])
+    expect(await up.stop()).toEqual({ code: 0, output: 'Stopping.\n' })
+  }))
+
 test('an invalid simulate file is an error with file, line and the expected value', () =>
   withFolder(async (folder) => {
     const file = join(folder, 'rules.yaml')

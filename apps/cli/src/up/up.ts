@@ -8,6 +8,7 @@ import { installDefinitions, Manager, Metrics } from '@fairlead/controller'
 import type { Capability, Logger } from '@fairlead/controller'
 import { AsyncDisposableStack } from '@fairlead/kube'
 import { CommandError, usageError } from '@fairlead/offline/command-error'
+import type { Simulator } from '@fairlead/simulator'
 import { checkSettings, setup } from '../capability-settings.ts'
 import { commandLogger } from '../command-logger.ts'
 import { saveMemory } from '../save-memory.ts'
@@ -92,8 +93,11 @@ async function start(
     for (const route of instance.routes ?? []) server.serve(route)
     for (const resource of instance.storages ?? []) await server.addStorage(resource)
   }
-  const rules = [...(example?.simulate === undefined ? [] : [example.simulate]), ...options.simulate]
-  if (rules.length > 0) resources.use(await startSimulator(server, rules, logger))
+  // Read before the port is open: a mistake in them ends the command.
+  const simulator = await makeSimulator([
+    ...(example?.simulate === undefined ? [] : [example.simulate]),
+    ...options.simulate,
+  ])
 
   const listening = await server.listen({ port })
   await writeKubeconfig(data, listening.kubeconfig)
@@ -102,6 +106,8 @@ async function start(
   resources.use(writeProcessFile(data.path, { pid: process.pid, url: listening.url, startedAt }))
   if (options.command.length === 0) process.stdout.write(`${exportLine(data.kubeconfig)}\n`)
   if (example !== undefined) await loadExample(admin, example)
+  // After the example, whose definitions make the kinds of its rules.
+  if (simulator !== undefined) resources.use(await startSimulator(simulator, server, logger))
   const ready: Ready = {
     url: listening.url,
     data: options.inMemory ? undefined : data.path,
@@ -190,12 +196,17 @@ async function startManager(
   return Manager.start({ client, metrics, logger: logger.child({ capability: capability.name }) })
 }
 
-async function startSimulator(server: ApiServer, files: readonly string[], logger: Logger): Promise<Manager> {
-  const [{ Simulator }, { readRules }] = await Promise.all([
+/** Returns a simulator with the rules of files; undefined without files. Throws CommandError for a mistake in them. */
+async function makeSimulator(files: readonly string[]): Promise<Simulator | undefined> {
+  if (files.length === 0) return undefined
+  const [{ Simulator: Made }, { readRules }] = await Promise.all([
     import('@fairlead/simulator'),
     import('../simulate/rules.ts'),
   ])
-  const simulator = new Simulator(readRules(files))
+  return new Made(readRules(files))
+}
+
+function startSimulator(simulator: Simulator, server: ApiServer, logger: Logger): Promise<Manager> {
   return Manager.start({
     client: server.client({ manager: 'fairlead-simulator' }),
     logger: logger.child({ capability: 'simulator' }),
